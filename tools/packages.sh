@@ -39,10 +39,9 @@ install_packages() {
     echo "  apt-get update && apt-get install --no-install-recommends $*" >&2
     return 1
   fi
-  echo "Installing Debian packages: $*"
+  echo "Installing Debian packages, with what they need in turn: $*"
   apt-get update -qq &&
-    DEBIAN_FRONTEND=noninteractive \
-      apt-get install --yes --no-install-recommends -qq -o Dpkg::Use-Pty=0 "$@"
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends -qq "$@" > /dev/null
 }
 
 # need_packages GROUP...: installs what is missing of the groups, or fails.
