@@ -1,0 +1,88 @@
+// How connections come to be: listen, connect, or both ends in one process.
+#ifndef LOCKET_TRANSPORT_ENDPOINT_H_
+#define LOCKET_TRANSPORT_ENDPOINT_H_
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "locket/transport/connection.h"
+#include "locket/transport/deadline.h"
+
+namespace locket::transport {
+
+// How long a wait spins before it sleeps. Zero where the process may run on one CPU only.
+struct SpinOptions {
+  std::chrono::nanoseconds limit = std::chrono::microseconds(50);
+};
+
+// Bytes of the opaque block at most.
+inline constexpr size_t kMaxBlockSize = 1024;
+
+struct ListenOptions {
+  // Bytes of each ring: a power of two, from 4 KiB to 1 GiB. Each connection has two.
+  size_t ring_size = size_t{1} << 20;
+  // A client that has not finished its handshake by then is dropped.
+  std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(10);
+  SpinOptions spin;
+  // Reads the block of a client's upper layer and answers with ours, or refuses the client with an
+  // error whose text it gets. Runs on the accepting thread: must not block. Empty: an empty block.
+  std::function<absl::StatusOr<std::string>(const std::string& client_block)> negotiate;
+};
+
+// Listens on an address and hands over each client that has finished its handshake. Slow, silent
+// and garbage-sending clients delay nobody.
+class Listener {
+ public:
+  // Called on the listener's thread, one at a time; must not block.
+  using OnConnection = std::function<void(std::unique_ptr<Connection> connection)>;
+
+  // Targets are those of docs/design.md: unix:path, unix:///path, unix-abstract:name, locket:name,
+  // and TCP spellings ("localhost:50051"), which meet on an abstract name.
+  //
+  // Errors: INVALID_ARGUMENT for an address that cannot be, ALREADY_EXISTS where a live process
+  // listens there, RESOURCE_EXHAUSTED, PERMISSION_DENIED, or what the system call said.
+  static absl::StatusOr<std::unique_ptr<Listener>> Listen(const std::string& target,
+                                                          ListenOptions options,
+                                                          OnConnection on_connection);
+
+  // Stops listening, removes the socket's path if it is still ours, drops unfinished handshakes and
+  // waits for a running callback. Connections handed over live on. Not to be called by the
+  // callback.
+  virtual ~Listener() = default;
+
+  // The TCP port that the target stands for, chosen if it was 0; 1 for every other target.
+  virtual int port() const = 0;
+};
+
+struct ConnectOptions {
+  SpinOptions spin;
+  // The block for the server's upper layer.
+  std::string block;
+};
+
+// Connects to a listener. Errors: INVALID_ARGUMENT for an address that cannot be, UNAVAILABLE where
+// nobody listens ("unix:/p: No such file or directory"), where the server refuses, and where
+// versions do not meet (both are named), DEADLINE_EXCEEDED, PERMISSION_DENIED (both uids are
+// named), RESOURCE_EXHAUSTED.
+absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
+                                                    const ConnectOptions& options,
+                                                    Deadline deadline);
+
+struct ConnectionPair {
+  std::unique_ptr<Connection> connecting;
+  std::unique_ptr<Connection> accepting;
+};
+
+// Both ends in this process: the real rings over one mapping, for tests of higher floors and for
+// threads that talk to each other. Each end's block reaches the other as in a handshake.
+absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
+                                          const ConnectOptions& connect_options);
+
+}  // namespace locket::transport
+
+#endif  // LOCKET_TRANSPORT_ENDPOINT_H_

@@ -1,0 +1,63 @@
+// The thread that accepts clients and carries through their handshakes, all at once.
+#ifndef LOCKET_TRANSPORT_INTERNAL_ACCEPT_LOOP_H_
+#define LOCKET_TRANSPORT_INTERNAL_ACCEPT_LOOP_H_
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "locket/transport/endpoint.h"
+#include "locket/transport/internal/handshake.h"
+#include "locket/transport/internal/listening_socket.h"
+#include "locket/transport/internal/unique_fd.h"
+
+namespace locket::transport::internal {
+
+// One listener with its thread (locket-accept). The thread sleeps in epoll over the listening
+// socket, the clients in their handshake and a waker; it never waits for one client.
+class AcceptLoop final : public Listener {
+ public:
+  static absl::StatusOr<std::unique_ptr<AcceptLoop>> Start(
+      std::unique_ptr<ListeningSocket> listening, ListenOptions options,
+      OnConnection on_connection);
+  ~AcceptLoop() override;
+
+  int port() const override;
+
+ private:
+  using Handshakes = std::list<AcceptHandshake>;
+
+  AcceptLoop(std::unique_ptr<ListeningSocket> listening, ListenOptions options,
+             OnConnection on_connection)
+      : listening_(std::move(listening)),
+        options_(std::move(options)),
+        on_connection_(std::move(on_connection)) {}
+
+  void Run();
+  void AcceptAll();
+  void Advance(AcceptHandshake* handshake);
+  void Finish(AcceptHandshake* handshake);
+  void Drop(AcceptHandshake* handshake);
+  void DropLate();
+  void WatchListening(bool on);
+  Deadline NextDeadline() const;
+
+  std::unique_ptr<ListeningSocket> listening_;
+  const ListenOptions options_;
+  const OnConnection on_connection_;
+  UniqueFd epoll_;
+  UniqueFd waker_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+
+  // The thread's own. All have the same time, so the first is the one that is late first.
+  Handshakes handshakes_;
+  // While the process has no descriptor to accept with: when to try again.
+  Deadline resume_ = Deadline::Infinite();
+};
+
+}  // namespace locket::transport::internal
+
+#endif  // LOCKET_TRANSPORT_INTERNAL_ACCEPT_LOOP_H_

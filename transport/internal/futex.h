@@ -1,0 +1,32 @@
+// The futex calls that waiting needs: shared ones, as the words lie in memory of two processes.
+#ifndef LOCKET_TRANSPORT_INTERNAL_FUTEX_H_
+#define LOCKET_TRANSPORT_INTERNAL_FUTEX_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "locket/transport/deadline.h"
+
+namespace locket::transport::internal {
+
+// A word to sleep on, and the value that it must still have.
+struct FutexWord {
+  const std::atomic<uint32_t>* word;
+  uint32_t expected;
+};
+
+// Sleeps until one of the two words no longer has its expected value and its futex is woken, or the
+// deadline passes, or for no reason (a signal): the caller checks again. Returns at once where a
+// word has already changed. `shared` lies in memory of two processes, `local` in this one's.
+void FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline);
+
+// Wakes everybody who sleeps on the word.
+void FutexWakeShared(const std::atomic<uint32_t>& word);
+void FutexWakeLocal(const std::atomic<uint32_t>& word);
+
+// Whether this kernel has futex_waitv (Linux 5.16), and no seccomp filter refuses it.
+bool FutexWaitTwoWorks();
+
+}  // namespace locket::transport::internal
+
+#endif  // LOCKET_TRANSPORT_INTERNAL_FUTEX_H_

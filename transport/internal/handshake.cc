@@ -1,0 +1,195 @@
+#include "locket/transport/internal/handshake.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "locket/transport/internal/errno_status.h"
+#include "locket/transport/internal/handshake_messages.h"
+
+namespace locket::transport::internal {
+namespace {
+
+// A descriptor by which the peer can watch this process; invalid where the kernel refuses one.
+UniqueFd OwnPidfd() { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))); }
+
+absl::Status BlockTooLarge(size_t size) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("an opaque block of ", size, " bytes is over ", kMaxBlockSize));
+}
+
+absl::Status SendWith(int socket, std::string_view bytes, std::initializer_list<int> descriptors) {
+  const UniqueFd pidfd = OwnPidfd();
+  if (!pidfd.valid()) return SendMessage(socket, bytes, descriptors);
+  if (descriptors.size() == 0) return SendMessage(socket, bytes, {pidfd.get()});
+  return SendMessage(socket, bytes, {descriptors.begin()[0], descriptors.begin()[1], pidfd.get()});
+}
+
+// A Refused message as the error that its sender meant.
+absl::Status RefusalOf(std::string_view bytes) {
+  absl::StatusOr<Refused> refused = Decode<Refused>(bytes);
+  if (!refused.ok()) return refused.status();
+  // Of the codes only those that a server refuses with; the text is the server's.
+  const auto code = static_cast<absl::StatusCode>(refused->code);
+  const bool known =
+      code == absl::StatusCode::kPermissionDenied || code == absl::StatusCode::kResourceExhausted;
+  return absl::Status(known ? code : absl::StatusCode::kUnavailable,
+                      absl::StrCat("the server refused the connection: ",
+                                   absl::CHexEscape(std::string(TailOf<Refused>(bytes)))));
+}
+
+absl::StatusOr<SocketMessage> ReceiveWelcome(int socket, Deadline deadline) {
+  absl::StatusOr<SocketMessage> message = ReceiveMessage(socket, kMaxMessageSize, deadline);
+  if (!message.ok()) return message.status();
+  absl::StatusOr<MessageKind> kind = DecodeKind(message->bytes);
+  if (!kind.ok()) return kind.status();
+  if (*kind == MessageKind::kRefused) return RefusalOf(message->bytes);
+  return message;
+}
+
+absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) {
+  absl::StatusOr<uint16_t> version = ChooseVersion(welcome.version, welcome.version);
+  if (!version.ok()) return version.status();
+  if (absl::Status known = CheckRequired(welcome.required_features); !known.ok()) return known;
+  if (welcome.word_size != kWordSize || welcome.layout_hash != kLayoutHash) {
+    return absl::UnavailableError(
+        absl::StrFormat("layout %#x with words of %d bytes of the server is not %#x with %d",
+                        welcome.layout_hash, welcome.word_size, kLayoutHash, kWordSize));
+  }
+  if (welcome.carrier != Carrier::kSharedMemory) {
+    return absl::UnavailableError(absl::StrCat("the server offers the carrier ",
+                                               static_cast<uint32_t>(welcome.carrier),
+                                               ", and this build has only shared memory (0)"));
+  }
+  if (message.descriptors.size() < 2 || message.descriptors.size() > 3) {
+    return absl::InternalError(absl::StrCat("the server's welcome has ", message.descriptors.size(),
+                                            " descriptors, and not 2 or 3"));
+  }
+  const SegmentGeometry geometry{welcome.ring_size, welcome.ring_offset};
+  if (welcome.ring_size > kMaxRingSize || welcome.segment_size != geometry.segment_size()) {
+    return absl::InternalError(absl::StrCat("the server's segment of ", welcome.segment_size,
+                                            " bytes cannot have two rings of ", welcome.ring_size));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
+                                             Deadline deadline) {
+  if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
+  const int fd = socket.get();
+  if (absl::Status sent = SendWith(fd, Encode(Hello(), block), {}); !sent.ok()) return sent;
+
+  absl::StatusOr<SocketMessage> message = ReceiveWelcome(fd, deadline);
+  if (!message.ok()) return message.status();
+  absl::StatusOr<Welcome> welcome = Decode<Welcome>(message->bytes);
+  if (!welcome.ok()) return welcome.status();
+  if (!message->sender.has_value()) {
+    return absl::PermissionDeniedError("the kernel does not say who the server is");
+  }
+  if (absl::Status trusted = CheckPeer(*message->sender, "server"); !trusted.ok()) return trusted;
+  if (absl::Status checked = CheckWelcome(*welcome, *message); !checked.ok()) return checked;
+
+  Established established;
+  established.peer = *message->sender;
+  established.peer_block = TailOf<Welcome>(message->bytes);
+  established.doorbell = std::move(message->descriptors[1]);
+  absl::StatusOr<std::unique_ptr<Segment>> segment =
+      Segment::Map(std::move(message->descriptors[0]), {welcome->ring_size, welcome->ring_offset});
+  if (!segment.ok()) return segment.status();
+  established.segment = *std::move(segment);
+
+  if (absl::Status sent = SendMessage(fd, Encode(Mapped())); !sent.ok()) return sent;
+  absl::StatusOr<SocketMessage> last = ReceiveMessage(fd, kMaxMessageSize, deadline);
+  if (!last.ok()) return last.status();
+  if (absl::StatusOr<Sealed> sealed = Decode<Sealed>(last->bytes); !sealed.ok()) {
+    return sealed.status();
+  }
+  if (absl::Status sealed = established.segment->CheckSealedForGood(); !sealed.ok()) return sealed;
+  established.socket = std::move(socket);
+  return established;
+}
+
+absl::StatusOr<AcceptHandshake::Progress> AcceptHandshake::Advance() {
+  absl::StatusOr<std::optional<SocketMessage>> message =
+      TryReceiveMessage(socket(), kMaxMessageSize);
+  if (!message.ok()) return message.status();
+  if (!message->has_value()) return Progress::kMore;
+  if (!welcomed_) {
+    absl::Status answered = OnHello(**std::move(message));
+    if (!answered.ok()) {
+      Refused refused;
+      refused.code = static_cast<uint32_t>(answered.code());
+      // A client that does not take its refusal is dropped all the same.
+      SendMessage(socket(),
+                  Encode(refused, std::string(answered.message()).substr(0, kMaxTailSize)))
+          .IgnoreError();
+      return answered;
+    }
+    welcomed_ = true;
+    return Progress::kMore;
+  }
+  if (absl::Status mapped = OnMapped(**message); !mapped.ok()) return mapped;
+  return Progress::kDone;
+}
+
+absl::Status AcceptHandshake::OnHello(SocketMessage message) {
+  absl::StatusOr<PeerIdentity> peer = ConnectedPeer(socket());
+  if (!peer.ok()) return peer.status();
+  if (absl::Status trusted = CheckPeer(*peer, "client"); !trusted.ok()) return trusted;
+  absl::StatusOr<Hello> hello = Decode<Hello>(message.bytes);
+  if (!hello.ok()) return hello.status();
+  absl::StatusOr<uint16_t> version = ChooseVersion(hello->min_version, hello->max_version);
+  if (!version.ok()) return version.status();
+  if (absl::Status known = CheckRequired(hello->required_features); !known.ok()) return known;
+  if (hello->word_size != kWordSize) {
+    return absl::UnavailableError(
+        absl::StrCat("words of ", hello->word_size, " bytes of the client are not ", kWordSize));
+  }
+  established_.peer = *peer;
+  established_.peer_block = TailOf<Hello>(message.bytes);
+  std::string block;
+  if (options_.negotiate) {
+    absl::StatusOr<std::string> agreed = options_.negotiate(established_.peer_block);
+    if (!agreed.ok()) return agreed.status();
+    block = *std::move(agreed);
+    if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
+  }
+
+  absl::StatusOr<std::unique_ptr<Segment>> segment = Segment::Create(options_.ring_size);
+  if (!segment.ok()) return segment.status();
+  established_.segment = *std::move(segment);
+  established_.doorbell.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!established_.doorbell.valid()) return ErrnoStatus(errno, "eventfd");
+
+  const SegmentGeometry& geometry = established_.segment->geometry();
+  Welcome welcome;
+  welcome.version = *version;
+  welcome.features = hello->features & kKnownFeatures;
+  welcome.segment_size = geometry.segment_size();
+  welcome.ring_size = geometry.ring_size;
+  welcome.ring_offset = geometry.ring_offset;
+  return SendWith(socket(), Encode(welcome, block),
+                  {established_.segment->descriptor(), established_.doorbell.get()});
+}
+
+absl::Status AcceptHandshake::OnMapped(const SocketMessage& message) {
+  absl::StatusOr<Mapped> mapped = Decode<Mapped>(message.bytes);
+  if (!mapped.ok()) return mapped.status();
+  if (mapped->layout_hash != kLayoutHash) {
+    return absl::UnavailableError(
+        absl::StrFormat("layout %#x of the client is not %#x", mapped->layout_hash, kLayoutHash));
+  }
+  if (absl::Status sealed = established_.segment->SealForGood(); !sealed.ok()) return sealed;
+  return SendMessage(socket(), Encode(Sealed()));
+}
+
+}  // namespace locket::transport::internal

@@ -1,0 +1,64 @@
+// How two processes agree on a connection; FORMAT.md has the sequence.
+#ifndef LOCKET_TRANSPORT_INTERNAL_HANDSHAKE_H_
+#define LOCKET_TRANSPORT_INTERNAL_HANDSHAKE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "locket/transport/deadline.h"
+#include "locket/transport/endpoint.h"
+#include "locket/transport/internal/segment.h"
+#include "locket/transport/internal/socket.h"
+#include "locket/transport/internal/unique_fd.h"
+
+namespace locket::transport::internal {
+
+// What a finished handshake leaves: everything that a connection is made of.
+struct Established {
+  UniqueFd socket;  // Open for the life of the connection.
+  UniqueFd doorbell;
+  std::shared_ptr<Segment> segment;
+  PeerIdentity peer;
+  std::string peer_block;
+};
+
+// The connecting side, from a connected socket that has SO_PASSCRED set. Waits for the peer, until
+// the deadline at most.
+absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
+                                             Deadline deadline);
+
+// The accepting side of one client: never waits, so that a slow client delays nobody.
+class AcceptHandshake {
+ public:
+  enum class Progress { kMore, kDone };
+
+  AcceptHandshake(UniqueFd socket, const ListenOptions& options)
+      : options_(options), deadline_(Deadline::After(options.handshake_timeout)) {
+    established_.socket = std::move(socket);
+  }
+
+  int socket() const { return established_.socket.get(); }
+  Deadline deadline() const { return deadline_; }
+
+  // Goes on with what the client has sent; call it whenever the socket is readable. An error ends
+  // the handshake; the client has been told why, where it could be.
+  absl::StatusOr<Progress> Advance();
+
+  // After kDone, once.
+  Established Take() { return std::move(established_); }
+
+ private:
+  absl::Status OnHello(SocketMessage message);
+  absl::Status OnMapped(const SocketMessage& message);
+
+  const ListenOptions& options_;
+  const Deadline deadline_;
+  bool welcomed_ = false;
+  Established established_;
+};
+
+}  // namespace locket::transport::internal
+
+#endif  // LOCKET_TRANSPORT_INTERNAL_HANDSHAKE_H_

@@ -1,0 +1,161 @@
+// The ring: records from one writer to one reader, in memory that both map twice in a row.
+//
+// Nothing here waits or enters the kernel; shm_connection.h adds that. FORMAT.md has the bytes.
+//
+// Positions are 64-bit byte counts that only grow, so they never wrap; position p lies at p modulo
+// the ring's size. A record's header is always addressed in the lower mapping; its payload may run
+// on into the upper one, so that every record is one contiguous span.
+//
+// Thread safety: one thread at a time uses a RingWriter, one a RingReader.
+//
+// Invariants, with T the writer's tail, H the reader's head, R the ring's size:
+//   (1) The commit word at T is 0. The segment starts zeroed, and Commit() zeroes the word at the
+//       new T before it publishes the record in front of it. At Commit(), not at TryReserve(): the
+//       record may have shrunk, and the reader must never poll a word that holds old payload, which
+//       a remote user may have chosen to look like a record.
+//   (2) T - H <= R - 64: one line stays free, so that the word which (1) zeroes is never the header
+//       of a record that the reader has not released (with T - H = R it would be the oldest one's).
+//   (3) Between H and T lie whole records, each with a non-zero commit word.
+//
+// Pairs:
+//   [publish] Commit() release-stores the commit word; Peek() loads it with acquire: whoever sees
+//   the
+//             word sees the payload and the zero behind it.
+//   [release] Release() release-stores the head; Room() loads it with acquire: the writer reuses
+//             bytes only after the reader's last read of them.
+#ifndef LOCKET_TRANSPORT_INTERNAL_RING_H_
+#define LOCKET_TRANSPORT_INTERNAL_RING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "locket/transport/internal/layout.h"
+
+namespace locket::transport::internal {
+
+// The commit word at `position`.
+inline std::atomic<uint64_t>& CommitWordAt(uint8_t* ring, size_t mask, uint64_t position) {
+  return *std::launder(reinterpret_cast<std::atomic<uint64_t>*>(ring + (position & mask)));
+}
+
+class RingWriter {
+ public:
+  // `ring` is mapped twice, `size` bytes each, a power of two; `control` belongs to it.
+  RingWriter(uint8_t* ring, size_t size, RingControl& control)
+      : ring_(ring), size_(size), control_(control) {}
+
+  size_t max_record() const { return MaxRecordSize(size_); }
+
+  // Room for `size` bytes of payload, at most max_record(); null if there is none, or the reader's
+  // head is impossible (broken()).
+  uint8_t* TryReserve(size_t size) {
+    if (!Fits(size) && !(LoadHead() && Fits(size))) return nullptr;
+    return ring_ + (tail() & (size_ - 1)) + kRecordHeaderSize;
+  }
+
+  // Publishes the first `size` bytes of the reservation. Keeps (1).
+  void Commit(size_t size) {
+    const uint64_t next = tail() + RecordLength(size);
+    // relaxed: ordered by [publish]. By (2) this is not a word that the reader still needs.
+    CommitWordAt(ring_, size_ - 1, next).store(0, std::memory_order_relaxed);
+    CommitWordAt(ring_, size_ - 1, tail())
+        .store(CommitWord(size), std::memory_order_release);  // [publish]
+    tail_.store(next, std::memory_order_relaxed);  // relaxed: for RoomAt() alone; see there.
+  }
+
+  // The head at which TryReserve(size) would succeed, by (2). Any thread may ask: another writer
+  // can move the tail meanwhile, and then the answer is too low, and TryReserve() fails again.
+  uint64_t RoomAt(size_t size) const {
+    const uint64_t end = tail() + RecordLength(size) + kLine;
+    return end > size_ ? end - size_ : 0;
+  }
+
+  // Whether the reader says that it has come to `head`. Any thread may ask.
+  bool ReaderReached(uint64_t head) const {
+    return control_.head.load(std::memory_order_relaxed) >=
+           head;  // relaxed: a hint; see LoadHead().
+  }
+
+  // The reader published a head that it cannot have reached.
+  bool broken() const { return broken_; }
+
+ private:
+  uint64_t tail() const { return tail_.load(std::memory_order_relaxed); }
+
+  bool Fits(size_t size) const {
+    return tail() + RecordLength(size) + kLine - seen_head_ <= size_;  // Keeps (2).
+  }
+
+  // Copies the shared head and checks the copy: a head moves forward, and never past the tail.
+  bool LoadHead() {
+    const uint64_t head = control_.head.load(std::memory_order_acquire);  // Pairs with [release].
+    if (head < seen_head_ || head > tail() || head % kLine != 0) {
+      broken_ = true;
+      return false;
+    }
+    seen_head_ = head;
+    return true;
+  }
+
+  uint8_t* const ring_;
+  const size_t size_;
+  RingControl& control_;
+  std::atomic<uint64_t> tail_{0};  // Written by the writer alone.
+  uint64_t seen_head_ = 0;
+  bool broken_ = false;
+};
+
+class RingReader {
+ public:
+  RingReader(uint8_t* ring, size_t size, RingControl& control)
+      : ring_(ring), size_(size), control_(control) {}
+
+  enum class Peeked { kNone, kRecord, kBroken };
+
+  // The next record, if it is there; `data` stays valid until Release().
+  Peeked Peek(const uint8_t** data, size_t* size) {
+    // Acquire pairs with [publish]. The whole header is this one word: copied once, then checked.
+    const uint64_t word = CommitWordAt(ring_, size_ - 1, head_).load(std::memory_order_acquire);
+    if (word == 0) return Peeked::kNone;
+    const size_t payload = word & kCommitSizeMask;
+    if ((word & ~(kCommitSizeMask | kCommitFlagMask)) != kCommitCommitted ||
+        payload > MaxRecordSize(size_)) {
+      bad_word_ = word;
+      return Peeked::kBroken;
+    }
+    *data = ring_ + (head_ & (size_ - 1)) + kRecordHeaderSize;
+    *size = payload;
+    length_ = RecordLength(payload);
+    return Peeked::kRecord;
+  }
+
+  // True if Peek() would return something else than kNone.
+  bool Ready() const {
+    // relaxed: a hint; Peek() acquires.
+    return CommitWordAt(ring_, size_ - 1, head_).load(std::memory_order_relaxed) != 0;
+  }
+
+  // Gives the record that Peek() returned back to the writer; returns the new head.
+  uint64_t Release() {
+    head_ += length_;
+    length_ = 0;
+    control_.head.store(head_, std::memory_order_release);  // [release]
+    return head_;
+  }
+
+  uint64_t bad_word() const { return bad_word_; }
+
+ private:
+  uint8_t* const ring_;
+  const size_t size_;
+  RingControl& control_;
+  uint64_t head_ = 0;
+  size_t length_ = 0;
+  uint64_t bad_word_ = 0;
+};
+
+}  // namespace locket::transport::internal
+
+#endif  // LOCKET_TRANSPORT_INTERNAL_RING_H_

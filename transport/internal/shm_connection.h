@@ -1,0 +1,115 @@
+// A connection over a shared segment: two rings, and the waiting on them.
+//
+// The waiting protocol, the same for each of the four waits (reader and writer, each direction):
+//
+//   sleeper                              waker
+//   (a) state = kParked                  (c) publish (commit word, or head)
+//       fence                                fence
+//   (b) what it waits for is there?      (d) state == kParked? change it to kRung, and wake
+//       yes: state = kRunning, go on
+//       no:  sleep while state == kParked
+//
+// Invariant: no wake-up is lost. The two seq_cst fences order (a) before (b) and (c) before (d), so
+// either the sleeper sees what was published, or the waker sees kParked. With acquire and release
+// alone both could read the old value (store buffering): the sleeper would sleep beside a published
+// record, the waker would ring nobody. If the waker changes the state between (b) and the sleep,
+// the futex sees that it is no longer kParked and returns at once.
+//
+// The accepting side's reader sleeps in the epoll of its WaitSet instead of on the futex: the waker
+// writes the connection's eventfd, which stays readable until epoll has reported it.
+#ifndef LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
+#define LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "locket/transport/connection.h"
+#include "locket/transport/endpoint.h"
+#include "locket/transport/internal/futex.h"
+#include "locket/transport/internal/handshake.h"
+#include "locket/transport/internal/peer_watch.h"
+#include "locket/transport/internal/ring.h"
+#include "locket/transport/internal/segment.h"
+#include "locket/transport/mutex.h"
+
+namespace locket::transport::internal {
+
+enum class Side { kConnecting, kAccepting };
+
+class ShmConnection final : public Connection, private PeerWatched {
+ public:
+  // Also starts to watch the peer. RESOURCE_EXHAUSTED.
+  static absl::StatusOr<std::unique_ptr<ShmConnection>> Create(Established established, Side side,
+                                                               SpinOptions spin);
+  ~ShmConnection() override;
+
+  size_t max_record() const override { return writer_.max_record(); }
+  uint8_t* TryReserve(size_t size) override;
+  void Commit(size_t size) override;
+  WaitResult WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) override;
+
+  ReadResult TryReceive(Record* record) override;
+  void Release() override;
+  WaitResult WaitReadable(Deadline deadline, uint32_t interrupts) override;
+
+  uint32_t interrupts() const override { return interrupts_.load(std::memory_order_acquire); }
+  void Interrupt() override;
+  void Close(absl::Status reason) override;
+  // Acquire: who sees the end also sees every record that was committed before it.
+  bool closed() const override { return life_.load(std::memory_order_acquire) != kOpen; }
+  absl::Status status() const override;
+  const PeerIdentity& peer() const override { return established_.peer; }
+  const std::string& peer_block() const override { return established_.peer_block; }
+
+  // ---- For the WaitSet; the accepting side's reader alone calls these.
+
+  int doorbell() const { return established_.doorbell.get(); }
+  int64_t spin_nanos() const { return spin_nanos_; }
+  // TryReceive() would return something else than kEmpty.
+  bool Readable() const { return reader_.Ready() || closed(); }
+  // (a), fence, (b): true if there is nothing to read, and the peer will ring the doorbell.
+  bool ParkReader();
+  void UnparkReader();
+  // Makes the WaitSet look at this connection.
+  void RingOwnDoorbell();
+
+ private:
+  // Where the connection is in its life; it only goes up.
+  enum Life : uint32_t { kOpen, kPeerGone, kClosed };
+
+  ShmConnection(Established established, Side side, SpinOptions spin);
+
+  void OnPeerGone(absl::Status reason) override;
+  void End(Life life, absl::Status reason);
+  void WakePeersReader();
+
+  template <typename Ready>
+  WaitResult Wait(std::atomic<uint32_t>& state, Deadline deadline, uint32_t interrupts,
+                  Ready ready);
+
+  Established established_;
+  const Side side_;
+  const pid_t owner_;  // The process that made the connection.
+  const int64_t spin_nanos_;
+  RingControl& outgoing_;
+  RingControl& incoming_;
+  uint64_t watch_id_ = 0;
+
+  mutable Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+
+  // Read by every thread that waits, written when something ends or interrupts: a line of its own.
+  alignas(64) std::atomic<uint32_t> interrupts_{0};
+  std::atomic<uint32_t> life_{kOpen};
+
+  // One thread writes, another reads: lines of their own.
+  alignas(64) RingWriter writer_;
+  alignas(64) RingReader reader_;
+};
+
+}  // namespace locket::transport::internal
+
+#endif  // LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_

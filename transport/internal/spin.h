@@ -1,0 +1,60 @@
+// How long a wait spins before it sleeps, and how many threads of the process may.
+#ifndef LOCKET_TRANSPORT_INTERNAL_SPIN_H_
+#define LOCKET_TRANSPORT_INTERNAL_SPIN_H_
+
+#include <cstdint>
+
+#include "locket/transport/deadline.h"
+
+namespace locket::transport::internal {
+
+inline void CpuPause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+// One spinning wait. At most (CPUs this process may run on) - 1 of its threads spin at a time: the
+// peer needs a CPU to answer on, and a spinner that takes it is worse than a sleeper.
+//
+//   for (Spin spin(limit_nanos); spin.Continue();) if (ready()) return;
+class Spin {
+ public:
+  explicit Spin(int64_t limit_nanos);
+  ~Spin();
+  Spin(const Spin&) = delete;
+  Spin& operator=(const Spin&) = delete;
+
+  // Pauses; false once the time is used up, or from the start where this thread may not spin. The
+  // clock is read every kRounds calls.
+  bool Continue() {
+    if (++round_ % kRounds != 0) {
+      CpuPause();
+      return has_place_;
+    }
+    return ClockAllows();
+  }
+
+  // True in the call of the loop's body that follows a reading of the clock: time for what need not
+  // be looked at in every round.
+  bool at_clock() const { return round_ != 0 && round_ % kRounds == 0; }
+
+  // Starts the time anew: there was something to do.
+  void Restart();
+
+ private:
+  static constexpr uint32_t kRounds = 64;
+
+  bool ClockAllows();
+
+  const int64_t limit_nanos_;
+  const bool has_place_;
+  uint32_t round_ = 0;
+  int64_t until_ = 0;  // 0: the clock has not been read yet.
+};
+
+}  // namespace locket::transport::internal
+
+#endif  // LOCKET_TRANSPORT_INTERNAL_SPIN_H_

@@ -1,0 +1,35 @@
+// A file descriptor that is closed with its owner.
+#ifndef LOCKET_TRANSPORT_INTERNAL_UNIQUE_FD_H_
+#define LOCKET_TRANSPORT_INTERNAL_UNIQUE_FD_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace locket::transport::internal {
+
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) Reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~UniqueFd() { Reset(); }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  void Reset(int fd = -1) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace locket::transport::internal
+
+#endif  // LOCKET_TRANSPORT_INTERNAL_UNIQUE_FD_H_
