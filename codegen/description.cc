@@ -20,6 +20,7 @@ Method DescribeMethod(const pb::MethodDescriptor& method, const std::string& nam
 Service DescribeService(const pb::ServiceDescriptor& service, const std::string& name) {
   Service result = {.name = name,
                     .full_name = service.full_name(),
+                    .method_table = MethodTableName(service),
                     .comment = CommentsOf(service),
                     .methods = {}};
   const std::vector<std::string> names = MethodNames(service);

@@ -19,7 +19,8 @@ struct Method {
 
 struct Service {
   std::string name;
-  std::string full_name;  // in the .proto: "helloworld.Greeter"
+  std::string full_name;     // in the .proto: "helloworld.Greeter"
+  std::string method_table;  // the constant in the .cc that lists the paths of the methods
   std::string comment;
   std::vector<Method> methods;
 };

@@ -1,7 +1,6 @@
 #include "locket/codegen/header_template.h"
 
 #include "absl/strings/str_cat.h"
-#include "locket/codegen/names.h"
 #include "locket/codegen/namespace_template.h"
 #include "locket/codegen/render.h"
 

@@ -27,8 +27,7 @@ constexpr const char* kKeywords[] = {
     "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
     "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t",
     "while", "xor", "xor_eq",
-    // Macros that the C library, or the compiler in its GNU modes, defines in lower case or for
-    // all.
+    // Macros that the C library defines, or the compiler in its GNU modes.
     "EOF", "NULL", "assert", "errno", "linux", "major", "makedev", "minor", "offsetof", "stderr",
     "stdin", "stdout", "unix"};
 
@@ -84,7 +83,7 @@ std::vector<std::string> ServiceNames(const pb::FileDescriptor& file) {
   if (file.package().empty()) reserved.insert({"google", "locket", "std"});
   for (int i = 0; i < file.service_count(); ++i) {
     names.push_back(file.service(i)->name());
-    reserved.insert(MethodTableName(names.back()));
+    reserved.insert(MethodTableName(*file.service(i)));
   }
   std::set<const pb::FileDescriptor*> seen;
   AddClassNames(file, file.package(), seen, reserved);
@@ -97,8 +96,8 @@ std::vector<std::string> MethodNames(const pb::ServiceDescriptor& service) {
   return Escape(names, {"Service", "Stub", "StubInterface", "channel_", "methods_"});
 }
 
-std::string MethodTableName(const std::string& service_name) {
-  return absl::StrCat("k", service_name, "Methods");
+std::string MethodTableName(const pb::ServiceDescriptor& service) {
+  return absl::StrCat("k", service.name(), "Methods");
 }
 
 std::string StripProtoSuffix(const std::string& proto_path) {

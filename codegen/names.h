@@ -35,8 +35,8 @@ std::vector<std::string> ServiceNames(const google::protobuf::FileDescriptor& fi
 // The member function of each method of the service, in the service's order.
 std::vector<std::string> MethodNames(const google::protobuf::ServiceDescriptor& service);
 
-// The constant in the .cc that lists a service's methods.
-std::string MethodTableName(const std::string& service_name);
+// The constant in the .cc that lists the service's methods; no service has this name.
+std::string MethodTableName(const google::protobuf::ServiceDescriptor& service);
 
 // "foo/bar" for foo/bar.proto.
 std::string StripProtoSuffix(const std::string& proto_path);

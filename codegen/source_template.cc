@@ -1,7 +1,6 @@
 #include "locket/codegen/source_template.h"
 
 #include "absl/strings/str_cat.h"
-#include "locket/codegen/names.h"
 #include "locket/codegen/namespace_template.h"
 #include "locket/codegen/render.h"
 
@@ -99,7 +98,7 @@ std::string RenderMethods(const char* text, const Service& service) {
   std::string result;
   for (size_t i = 0; i < service.methods.size(); ++i) {
     const Method& method = service.methods[i];
-    result += Render(text, {{"table", MethodTableName(service.name)},
+    result += Render(text, {{"table", service.method_table},
                             {"index", absl::StrCat(i)},
                             {"path", method.path},
                             {"Service", service.name},
@@ -112,8 +111,8 @@ std::string RenderMethods(const char* text, const Service& service) {
 
 std::string RenderPathTable(const Service& service) {
   if (service.methods.empty()) return "";  // C++ has no empty arrays
-  return Render(kPathTable, {{"table", MethodTableName(service.name)},
-                             {"paths", RenderMethods(kPath, service)}});
+  return Render(kPathTable,
+                {{"table", service.method_table}, {"paths", RenderMethods(kPath, service)}});
 }
 
 std::string RenderStubInitialisers(const Service& service) {
