@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/thread.h"
 

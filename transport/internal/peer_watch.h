@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "locket/transport/internal/unique_fd.h"
 #include "locket/transport/mutex.h"
 

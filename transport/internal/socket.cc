@@ -118,7 +118,7 @@ absl::StatusOr<PeerIdentity> ConnectedPeer(int socket) {
   return PeerIdentity{peer.pid, peer.uid, peer.gid};
 }
 
-absl::Status CheckPeer(const PeerIdentity& peer, std::string_view what) {
+absl::Status CheckPeer(const PeerIdentity& peer, const char* what) {
   const uid_t own = geteuid();
   if (peer.uid != kOverflowUid && (peer.uid == own || peer.uid == 0)) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat("the ", what, " runs as uid ", peer.uid,

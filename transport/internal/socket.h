@@ -40,7 +40,7 @@ absl::StatusOr<PeerIdentity> ConnectedPeer(int socket);
 
 // Whether a process of this effective uid trusts the peer: its own uid or root. The overflow uid,
 // which stands for every uid that this user namespace does not map, is nobody's.
-absl::Status CheckPeer(const PeerIdentity& peer, std::string_view what);
+absl::Status CheckPeer(const PeerIdentity& peer, const char* what);
 
 }  // namespace locket::transport::internal
 
