@@ -1,0 +1,148 @@
+#include "locket/bench/results.h"
+
+#include <errno.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace locket::bench {
+namespace {
+
+constexpr char kFloor[] = "floor";
+constexpr char kRival[] = "grpc-unix";
+
+std::string CpuModel() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+double Rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+const Result* Find(const Report& report, const std::string& system, const std::string& name) {
+  for (const Result& result : report.results()) {
+    if (result.system() == system && result.name() == name) return &result;
+  }
+  return nullptr;
+}
+
+// "12.3" or, where there is nothing to compare with, "-".
+std::string Ratio(double ratio) { return std::isnan(ratio) ? "-" : absl::StrFormat("%.2f", ratio); }
+
+}  // namespace
+
+Machine DescribeMachine(absl::Span<char* const> arguments) {
+  Machine machine;
+  machine.set_cpu_model(CpuModel());
+  machine.set_cpus(static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN)));
+  utsname kernel;
+  if (uname(&kernel) == 0) {
+    machine.set_kernel(absl::StrCat(kernel.sysname, " ", kernel.release, " ", kernel.machine));
+  }
+  machine.set_date(absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::UTCTimeZone()));
+  machine.set_command_line(absl::StrJoin(arguments, " "));
+#ifdef __clang__
+  machine.set_compiler(__VERSION__);
+#else
+  machine.set_compiler("gcc " __VERSION__);
+#endif
+#if defined(__OPTIMIZE__) && defined(NDEBUG)
+  machine.set_optimized(true);
+#endif
+  return machine;
+}
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Result Summarize(const std::string& system, const std::string& name,
+                 absl::Span<const Measurement> rounds) {
+  Result result;
+  result.set_system(system);
+  result.set_name(name);
+  std::vector<double> p50, p99, per_second;
+  for (const Measurement& round : rounds) {
+    p50.push_back(round.p50_us());
+    p99.push_back(round.p99_us());
+    per_second.push_back(round.per_second());
+    result.add_rounds_p50_us(Rounded(round.p50_us()));
+  }
+  result.set_p50_us(Rounded(Median(p50)));
+  result.set_p99_us(Rounded(Median(p99)));
+  result.set_per_second(std::round(Median(per_second)));
+  return result;
+}
+
+double TimesSlower(const Result& result, const Result& reference) {
+  std::vector<double> ratios;
+  const int rounds = std::min(result.rounds_p50_us_size(), reference.rounds_p50_us_size());
+  for (int i = 0; i < rounds; ++i) {
+    ratios.push_back(result.rounds_p50_us(i) / reference.rounds_p50_us(i));
+  }
+  return Median(std::move(ratios));
+}
+
+std::string Table(const Report& report) {
+  const Machine& machine = report.machine();
+  std::string text =
+      absl::StrCat(machine.cpu_model(), ", ", machine.cpus(), " CPUs, ", machine.kernel(), ", ",
+                   machine.date(), "\n", machine.compiler(), ", ", machine.pinning(), "\n");
+  if (!machine.optimized()) {
+    absl::StrAppend(&text, "NOT AN OPTIMISED BUILD: the figures say nothing; use --config=opt\n");
+  }
+  absl::StrAppendFormat(&text, "\n%-20s %-10s %10s %10s %12s %8s %12s\n", "benchmark", "system",
+                        "p50 us", "p99 us", "per second", "/ floor", "gRPC / this");
+  for (const Result& result : report.results()) {
+    if (result.has_percent()) {
+      absl::StrAppendFormat(&text, "%-20s %-10s %9.4f%% of a CPU\n", result.name(), result.system(),
+                            result.percent());
+      continue;
+    }
+    const Result* const floor = Find(report, kFloor, result.name());
+    const Result* const rival = Find(report, kRival, result.name());
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    absl::StrAppendFormat(&text, "%-20s %-10s %10.3f %10.3f %12.0f %8s %12s\n", result.name(),
+                          result.system(), result.p50_us(), result.p99_us(), result.per_second(),
+                          Ratio(floor != nullptr ? TimesSlower(result, *floor) : none),
+                          Ratio(rival != nullptr ? TimesSlower(*rival, result) : none));
+  }
+  return text;
+}
+
+absl::Status WriteJson(const Report& report, const std::string& path) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  if (auto status = google::protobuf::util::MessageToJsonString(report, &json, options);
+      !status.ok()) {
+    return absl::InternalError(absl::StrCat("JSON: ", status.ToString()));
+  }
+  std::ofstream file(path, std::ios::trunc);
+  file << json;
+  file.close();
+  if (!file) return absl::ErrnoToStatus(errno, absl::StrCat("writing ", path));
+  return absl::OkStatus();
+}
+
+}  // namespace locket::bench
