@@ -134,8 +134,9 @@ void ShmConnection::Release() {
 template <typename Ready>
 WaitResult ShmConnection::Wait(std::atomic<uint32_t>& state, Deadline deadline, uint32_t interrupts,
                                Ready ready) {
+  // closed() too: the caller may have read `interrupts` after the end.
   const auto interrupted = [&] {
-    return interrupts_.load(std::memory_order_acquire) != interrupts;
+    return interrupts_.load(std::memory_order_acquire) != interrupts || closed();
   };
   const auto why_interrupted = [&] {
     if (!closed()) return WaitResult::kInterrupted;
@@ -173,7 +174,7 @@ WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t 
   // relaxed: read by the peer after the fence that follows kParked.
   outgoing_.wanted_head.store(wanted, std::memory_order_relaxed);
   return Wait(outgoing_.writer_state, deadline, interrupts,
-              [this, wanted] { return writer_.ReaderReached(wanted); });
+              [this, wanted] { return !closed() && writer_.ReaderReached(wanted); });
 }
 
 bool ShmConnection::ParkReader() {
