@@ -2,10 +2,12 @@
 //
 // After a wanted change:  bazel run //codegen:golden_test -- --update
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
