@@ -19,7 +19,7 @@ inline constexpr uint16_t kFormatVersion = 1;
 inline constexpr uint8_t kWordSize = 8;
 
 // The layout hash of format 1: FORMAT.md says of which text it is the hash.
-inline constexpr uint64_t kLayoutHash = 0x4b5843b3e7e1f2a6;
+inline constexpr uint64_t kLayoutHash = 0x53125f4ee45e75bc;
 
 inline constexpr size_t kLine = 64;
 inline constexpr size_t kMinRingSize = size_t{1} << 12;

@@ -1,0 +1,273 @@
+// Handshakes with a peer that speaks another version, another language, or nonsense.
+#include "locket/transport/internal/handshake.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "locket/transport/internal/handshake_messages.h"
+
+namespace locket::transport::internal {
+namespace {
+
+constexpr auto kSoon = std::chrono::seconds(10);
+
+struct SocketPair {
+  UniqueFd client;
+  UniqueFd server;
+};
+
+SocketPair MakeSocketPair() {
+  int sockets[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets), 0);
+  const int on = 1;
+  EXPECT_EQ(setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+  return {UniqueFd(sockets[0]), UniqueFd(sockets[1])};
+}
+
+// What a server answers to `hello`.
+std::string AnswerTo(const std::string& hello) {
+  SocketPair sockets = MakeSocketPair();
+  const ListenOptions options;
+  AcceptHandshake handshake(std::move(sockets.server), options);
+  EXPECT_TRUE(SendMessage(sockets.client.get(), hello).ok());
+  const auto progress = handshake.Advance();
+  auto answer = TryReceiveMessage(sockets.client.get(), kMaxMessageSize);
+  EXPECT_TRUE(answer.ok() && answer->has_value());
+  const std::string bytes = (*answer)->bytes;
+  EXPECT_EQ(progress.ok(), *DecodeKind(bytes) == MessageKind::kWelcome);
+  return bytes;
+}
+
+std::string RefusalOf(const std::string& hello) {
+  const std::string answer = AnswerTo(hello);
+  const auto refused = Decode<Refused>(answer);
+  EXPECT_TRUE(refused.ok()) << refused.status();
+  return std::string(TailOf<Refused>(answer));
+}
+
+TEST(AcceptHandshakeTest, AGoodHelloIsWelcomed) {
+  const auto welcome = Decode<Welcome>(AnswerTo(Encode(Hello())));
+  ASSERT_TRUE(welcome.ok()) << welcome.status();
+  EXPECT_EQ(welcome->version, kFormatVersion);
+  EXPECT_EQ(welcome->layout_hash, kLayoutHash);
+}
+
+TEST(AcceptHandshakeTest, AVersionOutsideTheRangeIsRefusedWithBothRanges) {
+  Hello hello;
+  hello.min_version = 3;
+  hello.max_version = 7;
+  EXPECT_EQ(RefusalOf(Encode(hello)), "versions 3 to 7 of the peer's transport are outside 1 to 1");
+}
+
+TEST(AcceptHandshakeTest, AWiderRangeMeetsInOurVersion) {
+  Hello hello;
+  hello.max_version = 7;
+  const auto welcome = Decode<Welcome>(AnswerTo(Encode(hello)));
+  ASSERT_TRUE(welcome.ok());
+  EXPECT_EQ(welcome->version, 1);
+}
+
+TEST(AcceptHandshakeTest, UnknownFeaturesAreIgnoredAndUnknownRequiredOnesRefused) {
+  Hello hello;
+  hello.features = ~uint64_t{0};
+  const auto welcome = Decode<Welcome>(AnswerTo(Encode(hello)));
+  ASSERT_TRUE(welcome.ok());
+  EXPECT_EQ(welcome->features, kKnownFeatures);
+  hello.required_features = 1ull << 40;
+  EXPECT_NE(RefusalOf(Encode(hello)).find("0x10000000000"), std::string::npos);
+}
+
+TEST(AcceptHandshakeTest, AnotherWordSizeIsRefused) {
+  Hello hello;
+  hello.word_size = 4;
+  EXPECT_EQ(RefusalOf(Encode(hello)), "words of 4 bytes of the client are not 8");
+}
+
+TEST(AcceptHandshakeTest, NonsenseIsRefused) {
+  Hello lying;
+  std::string bytes = Encode(lying);
+  bytes[8] = 1;  // A size that is not the message's.
+  std::string tail = Encode(lying, "x");
+  tail[12] = 0;  // A tail that it has and does not tell.
+  std::string kind = Encode(lying);
+  kind[4] = 2;  // A welcome from a client.
+  for (const std::string& nonsense :
+       {std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), std::string("x"), bytes, tail, kind,
+        Encode(Mapped()), Encode(lying).substr(0, 63)}) {
+    EXPECT_NE(RefusalOf(nonsense).find("handshake message"), std::string::npos);
+  }
+}
+
+TEST(AcceptHandshakeTest, NothingFromTheClientYetIsNoError) {
+  SocketPair sockets = MakeSocketPair();
+  const ListenOptions options;
+  AcceptHandshake handshake(std::move(sockets.server), options);
+  EXPECT_EQ(*handshake.Advance(), AcceptHandshake::Progress::kMore);
+  sockets.client.Reset();
+  EXPECT_TRUE(absl::IsUnavailable(handshake.Advance().status()));
+}
+
+TEST(AcceptHandshakeTest, TheUpperLayerCanRefuse) {
+  SocketPair sockets = MakeSocketPair();
+  ListenOptions options;
+  options.negotiate = [](const std::string&) { return absl::UnavailableError("not today"); };
+  AcceptHandshake handshake(std::move(sockets.server), options);
+  ASSERT_TRUE(SendMessage(sockets.client.get(), Encode(Hello())).ok());
+  EXPECT_FALSE(handshake.Advance().ok());
+  const auto answer = TryReceiveMessage(sockets.client.get(), kMaxMessageSize);
+  EXPECT_EQ(TailOf<Refused>((*answer)->bytes), "not today");
+}
+
+// A server that plays `serve` on its socket; what ConnectHandshake() makes of it.
+absl::Status ConnectTo(const std::function<void(int socket)>& serve,
+                       Deadline deadline = Deadline::After(kSoon)) {
+  SocketPair sockets = MakeSocketPair();
+  std::thread server([&] { serve(sockets.server.get()); });
+  const absl::Status status =
+      ConnectHandshake(std::move(sockets.client), "block", deadline).status();
+  server.join();
+  return status;
+}
+
+void ReadHello(int socket) {
+  EXPECT_TRUE(ReceiveMessage(socket, kMaxMessageSize, Deadline::After(kSoon)).ok());
+}
+
+// A welcome that is right but for what `change` does, with descriptors of the given kind.
+absl::Status ConnectToWelcome(const std::function<void(Welcome&)>& change, int memory = -1) {
+  return ConnectTo([&](int socket) {
+    ReadHello(socket);
+    auto segment = *Segment::Create(4096);
+    const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    Welcome welcome;
+    welcome.version = 1;
+    welcome.segment_size = segment->geometry().segment_size();
+    welcome.ring_size = segment->geometry().ring_size;
+    welcome.ring_offset = segment->geometry().ring_offset;
+    change(welcome);
+    EXPECT_TRUE(SendMessage(socket, Encode(welcome),
+                            {memory >= 0 ? memory : segment->descriptor(), doorbell.get()})
+                    .ok());
+  });
+}
+
+TEST(ConnectHandshakeTest, ASilentServerEndsAtTheDeadline) {
+  SocketPair sockets = MakeSocketPair();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      ConnectHandshake(std::move(sockets.client), "", Deadline::AfterNanos(5'000'000)).status()));
+}
+
+TEST(ConnectHandshakeTest, AServerThatHangsUpIsUnavailable) {
+  SocketPair sockets = MakeSocketPair();
+  sockets.server.Reset();
+  EXPECT_TRUE(absl::IsUnavailable(
+      ConnectHandshake(std::move(sockets.client), "", Deadline::After(kSoon)).status()));
+}
+
+TEST(ConnectHandshakeTest, ARefusalArrivesWithItsReason) {
+  const absl::Status status = ConnectTo([](int socket) {
+    ReadHello(socket);
+    Refused refused;
+    refused.code = static_cast<uint32_t>(absl::StatusCode::kPermissionDenied);
+    EXPECT_TRUE(SendMessage(socket, Encode(refused, "no\nentry")).ok());
+  });
+  EXPECT_EQ(status, absl::PermissionDeniedError("the server refused the connection: no\\nentry"));
+}
+
+TEST(ConnectHandshakeTest, ARefusalCannotChooseAnyCode) {
+  const absl::Status status = ConnectTo([](int socket) {
+    ReadHello(socket);
+    Refused refused;
+    refused.code = 0;
+    EXPECT_TRUE(SendMessage(socket, Encode(refused, "ok?")).ok());
+  });
+  EXPECT_TRUE(absl::IsUnavailable(status));
+}
+
+TEST(ConnectHandshakeTest, AnotherVersionOrLayoutIsRefusedWithBothNumbers) {
+  const absl::Status version = ConnectToWelcome([](Welcome& welcome) { welcome.version = 9; });
+  EXPECT_NE(version.message().find("9 to 9 of the peer's transport are outside 1 to 1"),
+            absl::string_view::npos)
+      << version;
+  const absl::Status layout =
+      ConnectToWelcome([](Welcome& welcome) { welcome.layout_hash = 0x1234; });
+  EXPECT_NE(layout.message().find("0x1234"), absl::string_view::npos) << layout;
+}
+
+TEST(ConnectHandshakeTest, AGeometryThatCannotBeIsRefused) {
+  for (const auto& change : std::initializer_list<std::function<void(Welcome&)>>{
+           [](Welcome& welcome) { welcome.ring_size = 4095; },
+           [](Welcome& welcome) { welcome.ring_size = ~uint64_t{0}; },
+           [](Welcome& welcome) { welcome.ring_size = 0; },
+           [](Welcome& welcome) { welcome.segment_size += 4096; },
+           [](Welcome& welcome) { welcome.ring_offset = 0; },
+           [](Welcome& welcome) {
+             welcome.ring_size *= 2;  // More than the memory has.
+             welcome.segment_size = welcome.ring_offset + 2 * welcome.ring_size;
+           },
+       }) {
+    const absl::Status status = ConnectToWelcome(change);
+    EXPECT_TRUE(absl::IsInternal(status)) << status;
+  }
+}
+
+TEST(ConnectHandshakeTest, MemoryThatIsNotSealedIsNotMapped) {
+  const UniqueFd memory(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(memory.get(), 3 * 4096), 0);
+  const absl::Status status = ConnectToWelcome([](Welcome&) {}, memory.get());
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_NE(status.message().find("seals"), absl::string_view::npos);
+}
+
+TEST(ConnectHandshakeTest, MemoryThatIsNotSealedForGoodIsNotUsed) {
+  const absl::Status status = ConnectTo([](int socket) {
+    ReadHello(socket);
+    auto segment = *Segment::Create(4096);
+    const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    Welcome welcome;
+    welcome.version = 1;
+    welcome.segment_size = segment->geometry().segment_size();
+    welcome.ring_size = segment->geometry().ring_size;
+    welcome.ring_offset = segment->geometry().ring_offset;
+    EXPECT_TRUE(SendMessage(socket, Encode(welcome), {segment->descriptor(), doorbell.get()}).ok());
+    ReadHello(socket);
+    EXPECT_TRUE(SendMessage(socket, Encode(Sealed())).ok());
+  });
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+}
+
+TEST(SegmentTest, ASealedSegmentCannotBeMappedWritableAgain) {
+  auto segment = *Segment::Create(4096);
+  const UniqueFd copy(dup(segment->descriptor()));
+  ASSERT_TRUE(segment->SealForGood().ok());
+  EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, copy.get(), 0), MAP_FAILED);
+  EXPECT_NE(ftruncate(copy.get(), 0), 0);
+}
+
+TEST(SegmentTest, RingSizesThatCannotBeAreRefused) {
+  for (const uint64_t size : {0ull, 1ull, 4095ull, 6000ull, 1ull << 31, ~0ull}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(Segment::Create(size).status())) << size;
+  }
+}
+
+TEST(CheckPeerTest, OwnUidAndRootAreTrustedAndTheOverflowUidNever) {
+  EXPECT_TRUE(CheckPeer({1, geteuid(), 0}, "client").ok());
+  EXPECT_TRUE(CheckPeer({1, 0, 0}, "client").ok());
+  for (const uid_t other : {65534u, 12345u}) {
+    if (other == geteuid() && other != 65534u) continue;
+    const absl::Status status = CheckPeer({1, other, 0}, "client");
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_NE(status.message().find(std::to_string(other)), absl::string_view::npos);
+    EXPECT_NE(status.message().find(std::to_string(geteuid())), absl::string_view::npos);
+  }
+}
+
+}  // namespace
+}  // namespace locket::transport::internal
