@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges the JSON of benchmarks by the bars of bars.json: tools/bench_check FILE...
 
-One line per bar, `name value bar pass|FAIL`; exits with 1 if one fails, with 2 if the files cannot be
+One line per bar, `name value bar pass|FAIL`, and how far the rounds lie apart; exits with 1 if one fails, with 2 if the files cannot be
 judged at all. A result that is missing, or has too few rounds, fails its bar.
 
 A bar is one of
@@ -87,46 +87,44 @@ def rounds(results, system, name):
     return values
 
 
-def median_ratio(results, name, over, under):
-    """The median over the rounds of p50 of `over` / p50 of `under`."""
+def ratios(results, name, over, under):
+    """Round by round, p50 of `over` / p50 of `under`."""
     numerators, denominators = rounds(results, over, name), rounds(results, under, name)
     if len(numerators) != len(denominators):
         raise Missing(
             "%s has %d rounds, %s has %d: not of one run"
             % (over, len(numerators), under, len(denominators))
         )
-    return statistics.median(a / b for a, b in zip(numerators, denominators))
+    return [a / b for a, b in zip(numerators, denominators)]
 
 
 def judge(bar, results):
-    """(what is judged, its value or None, the bar, whether it passes, why there is no value)."""
+    """(what is judged, its value or None, the bar, whether it passes, a remark)."""
     kind = set(bar) - {"issue", "system", "name"}
     if kind not in (SLOWER, FASTER, BELOW) or not {"system", "name"} <= set(bar):
         raise Unjudgeable("no such kind of bar: %s" % json.dumps(bar))
     system, name = bar["system"], bar["name"]
-    if kind == SLOWER:
-        what = "%s %s / %s" % (name, system, bar["slower_than"])
-        limit = "<= %g times" % bar["times_at_most"]
-    elif kind == FASTER:
-        what = "%s %s / %s" % (name, bar["faster_than"], system)
-        limit = ">= %g times" % bar["times_at_least"]
-    else:
+    if kind == BELOW:
         what = "%s %s %s" % (name, system, bar["field"])
         limit = "< %g" % bar["below"]
+    elif kind == SLOWER:
+        over, under = system, bar["slower_than"]
+        limit = "<= %g times" % bar["times_at_most"]
+    else:
+        over, under = bar["faster_than"], system
+        limit = ">= %g times" % bar["times_at_least"]
+    if kind != BELOW:
+        what = "%s %s / %s" % (name, over, under)
     try:
-        if kind == SLOWER:
-            value = median_ratio(results, name, system, bar["slower_than"])
-            good = value <= bar["times_at_most"]
-        elif kind == FASTER:
-            value = median_ratio(results, name, bar["faster_than"], system)
-            good = value >= bar["times_at_least"]
-        else:
-            found = find(results, system, name)
-            value = number(found.get(bar["field"]), "its " + bar["field"])
-            good = 0 <= value < bar["below"]
+        if kind == BELOW:
+            value = number(find(results, system, name).get(bar["field"]), "its " + bar["field"])
+            return what, value, limit, 0 <= value < bar["below"], ""
+        by_round = ratios(results, name, over, under)
     except Missing as missing:
         return what, None, limit, False, str(missing)
-    return what, value, limit, good, ""
+    value = statistics.median(by_round)
+    good = value <= bar["times_at_most"] if kind == SLOWER else value >= bar["times_at_least"]
+    return what, value, limit, good, "rounds %.4g to %.4g" % (min(by_round), max(by_round))
 
 
 def main(arguments):
@@ -146,10 +144,10 @@ def main(arguments):
     except Unjudgeable as error:
         print("bench_check: %s" % error, file=sys.stderr)
         return 2
-    for what, value, limit, good, reason in verdicts:
+    for what, value, limit, good, remark in verdicts:
         shown = "-" if value is None else "%.4g" % value
         line = "%-44s %10s  %-12s %s" % (what, shown, limit, "pass" if good else "FAIL")
-        print(line + (": " + reason if reason else ""))
+        print(line + (": " + remark if remark else ""))
     for path in slow_builds:
         print("%s: not of an optimised build (--config=opt)  FAIL" % path)
     return 0 if all(verdict[3] for verdict in verdicts) and not slow_builds else 1

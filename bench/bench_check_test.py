@@ -55,7 +55,7 @@ class BenchCheckTest(unittest.TestCase):
     def test_good_figures_pass_with_a_line_per_bar(self):
         status, text = self.check(report(results()))
         self.assertEqual(status, 0, text)
-        self.assertEqual(text.count("pass"), len(text.splitlines()))
+        self.assertEqual(text.count(" pass"), len(text.splitlines()))
         self.assertNotIn("FAIL", text)
         self.assertIn("unary/4/1024 locket / floor", text)
         self.assertIn("37.5", text)

@@ -22,6 +22,9 @@ namespace {
 constexpr char kFloor[] = "floor";
 constexpr char kRival[] = "grpc-unix";
 
+// Rounds of the floor that differ by more than this are worth a remark.
+constexpr double kSteady = 1.5;
+
 std::string CpuModel() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -124,6 +127,16 @@ std::string Table(const Report& report) {
                           result.system(), result.p50_us(), result.p99_us(), result.per_second(),
                           Ratio(floor != nullptr ? TimesSlower(result, *floor) : none),
                           Ratio(rival != nullptr ? TimesSlower(*rival, result) : none));
+  }
+  for (const Result& result : report.results()) {
+    if (result.system() != kFloor || result.rounds_p50_us_size() == 0) continue;
+    const auto [least, most] =
+        std::minmax_element(result.rounds_p50_us().begin(), result.rounds_p50_us().end());
+    if (*most < *least * kSteady) continue;
+    absl::StrAppendFormat(&text,
+                          "The floor of %s was %.3f us in one round, %.3f in another: this machine "
+                          "changes meanwhile.\n",
+                          result.name(), *least, *most);
   }
   return text;
 }
