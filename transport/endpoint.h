@@ -15,7 +15,8 @@
 
 namespace locket::transport {
 
-// How long a wait spins before it sleeps. Zero where the process may run on one CPU only.
+// How long a wait spins before it sleeps. Never where this process and the peer share their only
+// CPU.
 struct SpinOptions {
   std::chrono::nanoseconds limit = std::chrono::microseconds(50);
 };

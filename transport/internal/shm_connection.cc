@@ -51,7 +51,7 @@ ShmConnection::ShmConnection(Established established, Side side, SpinOptions spi
     : established_(std::move(established)),
       side_(side),
       owner_(getpid()),
-      spin_nanos_(spin.limit.count()),
+      spin_nanos_(SpinNanosBeside(established_.peer.pid, spin.limit.count())),
       outgoing_(ControlOf(established_, side == Side::kConnecting ? kToAccepting : kToConnecting)),
       incoming_(ControlOf(established_, side == Side::kConnecting ? kToConnecting : kToAccepting)),
       writer_(established_.segment->ring(side == Side::kConnecting ? kToAccepting : kToConnecting),

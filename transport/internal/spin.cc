@@ -1,7 +1,9 @@
 #include "locket/transport/internal/spin.h"
 
 #include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 namespace locket::transport::internal {
@@ -10,15 +12,21 @@ namespace {
 // Threads that spin now. Any thread writes.
 std::atomic<int> spinning{0};
 
-int CountCpus() {
+// The CPUs that the main thread of a process may run on; none where it cannot be asked.
+cpu_set_t CpusOf(pid_t process) {
   cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
-  return CPU_COUNT(&cpus);
+  if (process <= 0 || sched_getaffinity(process, sizeof(cpus), &cpus) != 0) CPU_ZERO(&cpus);
+  return cpus;
+}
+
+int CountPlaces() {
+  const cpu_set_t own = CpusOf(getpid());
+  return std::max(1, CPU_COUNT(&own) - 1);
 }
 
 bool TakePlace(int64_t limit_nanos) {
   if (limit_nanos <= 0) return false;
-  static const int places = CountCpus() - 1;
+  static const int places = CountPlaces();
   // relaxed: a count that orders nothing.
   if (spinning.fetch_add(1, std::memory_order_relaxed) < places) return true;
   spinning.fetch_sub(1, std::memory_order_relaxed);
@@ -26,6 +34,14 @@ bool TakePlace(int64_t limit_nanos) {
 }
 
 }  // namespace
+
+int64_t SpinNanosBeside(pid_t peer, int64_t limit_nanos) {
+  const cpu_set_t own = CpusOf(getpid());
+  const cpu_set_t others = CpusOf(peer);
+  cpu_set_t all;
+  CPU_OR(&all, &own, &others);
+  return CPU_COUNT(&all) > 1 ? limit_nanos : 0;
+}
 
 Spin::Spin(int64_t limit_nanos) : limit_nanos_(limit_nanos), has_place_(TakePlace(limit_nanos)) {}
 

@@ -2,6 +2,8 @@
 #ifndef LOCKET_TRANSPORT_INTERNAL_SPIN_H_
 #define LOCKET_TRANSPORT_INTERNAL_SPIN_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "locket/transport/deadline.h"
@@ -16,8 +18,14 @@ inline void CpuPause() {
 #endif
 }
 
-// One spinning wait. At most (CPUs this process may run on) - 1 of its threads spin at a time: the
-// peer needs a CPU to answer on, and a spinner that takes it is worse than a sleeper.
+// `limit_nanos`, or 0 where this process and the peer may run on one and the same CPU only: there
+// the peer cannot answer while this thread spins. Asks for the affinity of both processes' main
+// threads; a peer that cannot be asked (another PID namespace) counts as running where this process
+// does.
+int64_t SpinNanosBeside(pid_t peer, int64_t limit_nanos);
+
+// One spinning wait. At most (CPUs this process may run on) - 1 of its threads, but one at least,
+// spin at a time: the others need CPUs to answer on.
 //
 //   for (Spin spin(limit_nanos); spin.Continue();) if (ready()) return;
 class Spin {
