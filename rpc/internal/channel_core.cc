@@ -1,0 +1,122 @@
+#include "locket/rpc/internal/channel_core.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "locket/rpc/internal/call_tie.h"
+#include "locket/rpc/internal/handshake.h"
+#include "locket/rpc/internal/unary_call.h"
+#include "locket/transport/endpoint.h"
+
+namespace locket::internal {
+
+using transport::Deadline;
+using transport::MutexLock;
+
+namespace {
+
+// A server that accepts and then says nothing is given up after this, as in gRPC.
+constexpr std::chrono::seconds kConnectTimeout(20);
+
+// How often a call that no handler has seen is tried on another connection.
+constexpr int kAttempts = 3;
+
+}  // namespace
+
+ChannelCore::ChannelCore(std::string target, MessageLimits limits, Status lame)
+    : target_(std::make_shared<const std::string>(std::move(target))),
+      limits_(limits),
+      lame_(std::move(lame)) {}
+
+std::shared_ptr<Channel> ChannelCore::MakeChannel(std::unique_ptr<ChannelCore> core) {
+  return std::shared_ptr<Channel>(new Channel(std::move(core)));
+}
+
+Status ChannelCore::UnaryCall(const RpcMethod& method, ClientContext& context,
+                              const google::protobuf::MessageLite& request,
+                              google::protobuf::MessageLite* response) {
+  CallTie::SetPeer(context, target_);
+  if (!lame_.ok()) return lame_;
+  const Deadline deadline = CallTie::deadline(context);
+  CallOutcome outcome;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    absl::StatusOr<Shared> connection = GetConnection(deadline);
+    if (!connection.ok()) {
+      outcome =
+          CallTie::cancelled(context) ? Cancelled() : NotConnected(connection.status(), *target_);
+      break;
+    }
+    outcome = RunUnaryCall(**connection, method, context, request, response);
+    if (outcome.code == StatusCode::OK) return Status();
+    if (!outcome.not_begun) break;
+  }
+  if (!outcome.debug.empty()) {
+    CallTie::SetDebugError(context, absl::StrCat(static_cast<int>(outcome.code), " ", outcome.text,
+                                                 ": ", method.path(), ": ", outcome.debug));
+  }
+  return outcome.ToStatus();
+}
+
+absl::StatusOr<ChannelCore::Shared> ChannelCore::GetConnection(Deadline deadline) {
+  mutex_.Lock();
+  const uint64_t attempts_before = attempts_;
+  while (connection_ == nullptr || !connection_->usable()) {
+    if (connecting_) {
+      if (!connected_.WaitUntil(mutex_, deadline)) {
+        mutex_.Unlock();
+        return absl::DeadlineExceededError("another call of the channel was still connecting");
+      }
+      // What came of an attempt that began before this call serves this call too; but a deadline
+      // that passed was the other caller's.
+      if (!connecting_ && attempts_ != attempts_before && !last_error_.ok() &&
+          last_error_.code() != absl::StatusCode::kDeadlineExceeded) {
+        absl::Status error = last_error_;
+        mutex_.Unlock();
+        return error;
+      }
+      continue;
+    }
+    connecting_ = true;
+    Shared old = std::move(connection_);
+    connection_ = nullptr;
+    mutex_.Unlock();
+    old = nullptr;  // Closes it, if no call uses it any more; not under the lock.
+    absl::StatusOr<Shared> made = Connect(deadline);
+    mutex_.Lock();
+    connecting_ = false;
+    ++attempts_;
+    last_error_ = made.status();
+    connected_.NotifyAll();
+    if (!made.ok()) {
+      mutex_.Unlock();
+      return made.status();
+    }
+    connection_ = *std::move(made);
+  }
+  Shared connection = connection_;
+  mutex_.Unlock();
+  return connection;
+}
+
+absl::StatusOr<ChannelCore::Shared> ChannelCore::Connect(Deadline deadline) {
+  const Handshake own;
+  transport::ConnectOptions options;
+  options.block = EncodeHandshake(own);
+  absl::StatusOr<std::unique_ptr<transport::Connection>> connection =
+      transport::Connect(*target_, options, Earlier(deadline, Deadline::After(kConnectTimeout)));
+  if (!connection.ok()) {
+    if (connection.status().code() == absl::StatusCode::kDeadlineExceeded && !deadline.passed()) {
+      return absl::UnavailableError(absl::StrCat(*target_, ": the server does not answer"));
+    }
+    return connection.status();
+  }
+  const absl::StatusOr<Agreement> agreement = AgreeAsClient(own, (*connection)->peer_block());
+  if (!agreement.ok()) {
+    (*connection)->Close(agreement.status());
+    return agreement.status();
+  }
+  return std::make_shared<ClientConnection>(*std::move(connection), *agreement, limits_, *target_);
+}
+
+}  // namespace locket::internal

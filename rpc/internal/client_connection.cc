@@ -1,0 +1,140 @@
+// The life of calls and ids on the client's end of a connection.
+#include "locket/rpc/internal/client_connection.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace locket::internal {
+
+using transport::MutexLock;
+
+namespace {
+
+std::string DescribePeer(const std::string& target, const transport::PeerIdentity& peer) {
+  return absl::StrCat(target, " (pid ", peer.pid, ", uid ", peer.uid, ")");
+}
+
+}  // namespace
+
+ClientConnection::ClientConnection(std::unique_ptr<transport::Connection> connection,
+                                   const Agreement& agreement, const MessageLimits& limits,
+                                   std::string target)
+    : connection_(std::move(connection)),
+      agreement_(agreement),
+      limits_(limits),
+      peer_(DescribePeer(target, connection_->peer())),
+      sender_(*connection_),
+      bindings_(agreement.bound_methods) {}
+
+ClientConnection::~ClientConnection() {
+  connection_->Close(absl::UnavailableError("the client left"));
+}
+
+ClientCall* ClientConnection::NewCall() {
+  MutexLock lock(mutex_);
+  if (ended_) return nullptr;
+  ClientCall* call;
+  if (free_calls_.empty()) {
+    calls_.push_back(std::make_unique<ClientCall>(*this));
+    call = calls_.back().get();
+  } else {
+    call = free_calls_.back();
+    free_calls_.pop_back();
+    call->Reset();
+  }
+  call->owned = true;
+  call->Start(Operation::kGetId);
+  call->Start(Operation::kReceiveMessage);
+  call->Start(Operation::kReceiveStatus);
+  if (!free_ids_.empty()) {
+    const uint32_t id = free_ids_.back();
+    free_ids_.pop_back();
+    GiveId(*call, id);
+  } else if (slots_.size() < agreement_.calls_in_flight) {
+    slots_.push_back(nullptr);
+    GiveId(*call, static_cast<uint32_t>(slots_.size() - 1));
+  } else {
+    without_id_.PushBack(*call);
+  }
+  return call;
+}
+
+void ClientConnection::GiveId(ClientCall& call, uint32_t id) {
+  call.id = id;
+  slots_[id] = &call;
+  call.Complete(Operation::kGetId);
+}
+
+// True while frames of this call may come: its slot must stay.
+bool ClientConnection::PeerMayAnswer(const ClientCall& call) const {
+  return call.start_sent && !call.finish_received && !ended_;
+}
+
+void ClientConnection::Leave(ClientCall& call) {
+  mutex_.Lock();
+  if (PeerMayAnswer(call)) {
+    // The id is still this call's, whatever is filed meanwhile, because the owner is: so this
+    // CANCEL cannot hit another call. Keeps (4).
+    const FrameHeader cancel = MakeCancel(call.id);
+    mutex_.Unlock();
+    sender_.SendOrOwe(cancel);
+    mutex_.Lock();
+  }
+  call.owned = false;
+  if (!PeerMayAnswer(call)) {
+    FreeSlot(call);
+  } else if (!call.filling) {
+    call.message.Clear();  // Nobody will read it.
+  }
+  mutex_.Unlock();
+}
+
+// Back to the free list, and the id to whoever waits for one.
+void ClientConnection::FreeSlot(ClientCall& call) {
+  if (call.id == ClientCall::kNoId) {
+    // Ended before it had an id: EndAllCalls() and GiveId() take their calls off the list.
+    if (!ended_) without_id_.Remove(call);
+  } else {
+    slots_[call.id] = nullptr;
+    if (without_id_.empty()) {
+      free_ids_.push_back(call.id);
+    } else {
+      ClientCall& next = *without_id_.first();
+      without_id_.Remove(next);
+      GiveId(next, call.id);
+    }
+  }
+  free_calls_.push_back(&call);
+}
+
+void ClientConnection::EndAllCalls() {
+  if (ended_) return;
+  ended_ = true;
+  const CallOutcome outcome = ConnectionEnded(connection_->status(), peer_);
+  while (!without_id_.empty()) {
+    ClientCall& call = *without_id_.first();
+    without_id_.Remove(call);
+    call.End(outcome);
+  }
+  for (ClientCall* call : slots_) {
+    if (call == nullptr) continue;
+    if (call->owned) {
+      call->End(outcome);
+    } else {
+      slots_[call->id] = nullptr;
+      free_calls_.push_back(call);
+    }
+  }
+}
+
+void ClientConnection::Cancel(ClientCall& call) {
+  {
+    MutexLock lock(mutex_);
+    call.SetCancelRequested();
+  }
+  sender_.Interrupt();  // The owner may be waiting for a record, or for room.
+}
+
+}  // namespace locket::internal

@@ -1,0 +1,216 @@
+// The reading role: who reads the connection, and where each record goes.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "locket/rpc/internal/client_connection.h"
+
+namespace locket::internal {
+
+using transport::Deadline;
+using transport::MutexLock;
+using transport::ReadResult;
+using transport::WaitResult;
+
+namespace {
+
+// Up to here a copy costs less than letting go of the lock and taking it again.
+constexpr size_t kCopiedUnderLock = 4096;
+
+}  // namespace
+
+bool ClientConnection::Await(ClientCall& call, Operation operation, Deadline deadline) {
+  MutexLock lock(mutex_);
+  bool in_time = true;
+  while (call.pending(operation)) {
+    const uint32_t seen = connection_->interrupts();  // Keeps (3): before the check.
+    if (call.cancel_requested()) {
+      call.End(Cancelled());
+    } else if (!in_time) {
+      call.End(DeadlineExceeded());
+    } else if (reading_) {
+      in_time = Follow(call, deadline);
+    } else {
+      in_time = Lead(call, operation, deadline, seen);
+    }
+  }
+  HandOn();
+  return !call.ended();
+}
+
+// Keeps (1).
+void ClientConnection::HandOn() {
+  if (!reading_ && !sleepers_.empty()) sleepers_.first()->wake.NotifyOne();
+}
+
+// Sleeps until the call moves on, or the role may be free. False if the deadline passed.
+bool ClientConnection::Follow(ClientCall& call, Deadline deadline) {
+  sleepers_.PushBack(call);
+  const bool in_time = call.wake.WaitUntil(mutex_, deadline);
+  sleepers_.Remove(call);
+  return in_time;
+}
+
+// Takes the role, and reads until `operation` of `call` is done, or the wait has to look up. False
+// if the deadline passed.
+bool ClientConnection::Lead(ClientCall& call, Operation operation, Deadline deadline,
+                            uint32_t seen) {
+  reading_ = true;
+  bool in_time = true;
+  bool look_up = false;
+  while (!look_up && call.pending(operation) && !call.cancel_requested()) {
+    mutex_.Unlock();
+    Incoming incoming;
+    ReadResult result = Receive(&incoming);
+    while (result == ReadResult::kEmpty && !look_up) {
+      if (sender_.owes()) sender_.FlushOwed();
+      const WaitResult wait = connection_->WaitReadable(deadline, seen);
+      in_time = wait != WaitResult::kDeadline;
+      look_up = !in_time || wait == WaitResult::kInterrupted;
+      // Ready or closed: what was committed before the end is still to be read.
+      if (!look_up) result = Receive(&incoming);
+    }
+    mutex_.Lock();
+    if (result == ReadResult::kRecord) {
+      File(incoming);
+      connection_->Release();
+      // A stream of others' records must not carry the reader past its own deadline.
+      if (call.pending(operation) && deadline.passed()) in_time = false;
+    } else if (result == ReadResult::kEnd) {
+      EndAllCalls();
+    }
+    look_up = look_up || !in_time;
+  }
+  reading_ = false;
+  return in_time;
+}
+
+void ClientConnection::ReadWithoutWaiting() {
+  MutexLock lock(mutex_);
+  if (reading_ || ended_) return;
+  reading_ = true;
+  ReadResult result = ReadResult::kRecord;
+  while (result == ReadResult::kRecord) {
+    mutex_.Unlock();
+    Incoming incoming;
+    result = Receive(&incoming);
+    mutex_.Lock();
+    if (result == ReadResult::kRecord) {
+      File(incoming);
+      connection_->Release();
+    } else if (result == ReadResult::kEnd) {
+      EndAllCalls();
+    }
+  }
+  reading_ = false;
+  HandOn();
+}
+
+ReadResult ClientConnection::Receive(Incoming* incoming) {
+  const ReadResult result = connection_->TryReceive(&incoming->record);
+  if (result == ReadResult::kRecord) {
+    incoming->decoded = DecodeFrame(incoming->record.data, incoming->record.size, &incoming->frame,
+                                    &incoming->violation);
+  }
+  return result;
+}
+
+void ClientConnection::File(const Incoming& incoming) {
+  if (incoming.decoded == Decoded::kViolation) return Violation(incoming.violation);
+  if (incoming.decoded == Decoded::kSkip) return;
+  const Frame& frame = incoming.frame;
+  if (frame.type == FrameType::kGoAway) {
+    going_away_.store(true, std::memory_order_relaxed);  // See usable().
+    return;
+  }
+  if (frame.type == FrameType::kStart || frame.type == FrameType::kCancel) {
+    return Violation("a frame that only clients send");
+  }
+  if (frame.call_id >= slots_.size() || slots_[frame.call_id] == nullptr) {
+    return Violation(absl::StrCat("a frame for call ", frame.call_id, ", which is not in use"));
+  }
+  ClientCall& call = *slots_[frame.call_id];
+  if (frame.type == FrameType::kFinish) {
+    FileFinish(call, frame);
+  } else {
+    FileMessage(call, frame);
+  }
+}
+
+void ClientConnection::FileMessage(ClientCall& call, const Frame& frame) {
+  if (frame.type == FrameType::kMessage) {
+    if (!call.BeginMessage(frame.message_size)) {
+      return Violation(absl::StrCat("a message within another one in call ", call.id));
+    }
+    CheckNoOtherMessage(call);
+  } else if (frame.message.size > call.open_bytes()) {
+    return Violation(absl::StrCat("more bytes than announced in call ", call.id));
+  }
+  TakeMessage(call, frame);
+}
+
+// More than one message in a unary call: too many for the caller, who gets an error.
+void ClientConnection::CheckNoOtherMessage(ClientCall& call) {
+  if (!call.first_message()) {
+    call.End(NoResponse(absl::StrCat("call ", call.id, " got more than one message")));
+  }
+}
+
+// Appends what this frame brings to the call's message, or drops it if nobody wants it. May let go
+// of the lock; the slot stays, since only the reader frees a slot that the peer may use.
+void ClientConnection::TakeMessage(ClientCall& call, const Frame& frame) {
+  if (frame.type != FrameType::kContinue && call.keeps_message() &&
+      int64_t{frame.message_size} > limits_.receive) {
+    call.End(MessageTooLarge("Received", frame.message_size, limits_.receive));
+  }
+  bool stored = true;
+  if (call.keeps_message()) {
+    const size_t whole = call.message.size() + call.open_bytes();
+    if (frame.message.size <= kCopiedUnderLock) {
+      stored = call.message.Append(frame.message.data, frame.message.size, whole);
+    } else {
+      call.filling = true;
+      mutex_.Unlock();
+      stored = call.message.Append(frame.message.data, frame.message.size, whole);
+      mutex_.Lock();
+      call.filling = false;
+      if (!call.owned) call.message.Clear();
+    }
+  }
+  if (!stored) {
+    CallOutcome outcome;
+    outcome.code = StatusCode::RESOURCE_EXHAUSTED;
+    outcome.text = absl::StrCat("no memory for a message of ", frame.message_size, " bytes");
+    outcome.debug = outcome.text;
+    call.End(std::move(outcome));
+  }
+  call.TookBytes(frame.message.size);
+}
+
+void ClientConnection::FileFinish(ClientCall& call, const Frame& frame) {
+  if ((frame.flags & kFlagMessage) != 0) {
+    if (!call.BeginMessage(frame.message_size)) {
+      return Violation(absl::StrCat("a message within another one in call ", call.id));
+    }
+    CheckNoOtherMessage(call);
+    TakeMessage(call, frame);
+  }
+  call.finish_received = true;
+  if (!call.owned) return FreeSlot(call);
+  if (call.ended()) return;
+  CallOutcome outcome;
+  outcome.code = static_cast<StatusCode>(frame.code);
+  outcome.not_begun = (frame.flags & kFlagNotBegun) != 0;
+  if (outcome.code != StatusCode::OK) {
+    outcome.text.assign(reinterpret_cast<const char*>(frame.text.data), frame.text.size);
+    outcome.details.assign(reinterpret_cast<const char*>(frame.details.data), frame.details.size);
+  }
+  call.End(std::move(outcome));
+}
+
+// The peer does not keep to the protocol. The next read finds the end of the connection, which ends
+// every call in flight.
+void ClientConnection::Violation(const std::string& what) {
+  connection_->Close(absl::InternalError(absl::StrCat("the server ", peer_, " sent ", what)));
+}
+
+}  // namespace locket::internal

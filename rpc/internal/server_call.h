@@ -1,0 +1,101 @@
+// One call on the server's side: its request, its handler, its one answer.
+#ifndef LOCKET_RPC_INTERNAL_SERVER_CALL_H_
+#define LOCKET_RPC_INTERNAL_SERVER_CALL_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "google/protobuf/message_lite.h"
+#include "locket/rpc/internal/buffer.h"
+#include "locket/rpc/internal/sender.h"
+#include "locket/rpc/internal/server_threads.h"
+#include "locket/rpc/server_context.h"
+#include "locket/rpc/service.h"
+#include "locket/rpc/status.h"
+#include "locket/transport/deadline.h"
+
+namespace locket::internal {
+
+class ServerConnection;
+
+// Belongs to its connection, which uses it again for later calls.
+//
+//   free ──START──> assembling ──request whole, or refused──> running ──Run() has returned──> free
+//
+// While it assembles, it is the reading thread's; while it runs, the thread's that runs it. It is
+// *registered* under its id from the START until somebody takes the right to answer it, by taking
+// it out of the connection's table: the handler's end, TryCancel() or the server's Shutdown(),
+// whoever comes first. That one sends the FINISH.
+//
+// Thread safety: cancelled(), TryCancel() and GaveUp() from any thread.
+class ServerCall final : public Readable::Work, public RoomWaiter {
+ public:
+  explicit ServerCall(ServerConnection& connection) : connection_(connection), context_(this) {}
+
+  // ---- Reading thread
+
+  // Makes a free call ready. `handler` may be null if it is refused before it runs.
+  void Reset(uint32_t id, UnaryHandler* handler, transport::Deadline deadline, size_t size);
+
+  // No handler will run: the call is answered with this.
+  void Refuse(StatusCode code, std::string text, bool not_begun = false);
+  bool refused() const { return refused_; }
+
+  // `size` bytes of the request. False where there is no memory for it.
+  [[nodiscard]] bool Append(const uint8_t* data, size_t size) {
+    return request_.Append(data, size, request_size_);
+  }
+  size_t missing_bytes() const { return request_size_ - request_.size(); }
+
+  // ---- Running thread
+
+  void Run() override;
+  bool ReceiveRequest(google::protobuf::MessageLite* request);
+  void Finish(const Status& status, const google::protobuf::MessageLite& response);
+
+  // ---- Any thread, while registered or running
+
+  // release: whoever sees it sees what led to it.
+  void SetCancelled() { cancelled_.store(true, std::memory_order_release); }
+  bool cancelled() const {
+    return cancelled_.load(std::memory_order_acquire) || deadline_.passed();
+  }
+  void TryCancel();
+  transport::Deadline deadline() const { return deadline_; }
+
+  // For the pieces of a response: the client wants no more of it.
+  bool GaveUp() override { return cancelled(); }
+
+  uint32_t id() const { return id_; }
+
+  // Guarded by the connection's lock.
+  bool running = false;
+
+ private:
+  void RunHandler();
+  // Answers without a response.
+  void FinishWith(StatusCode code, const std::string& text, bool not_begun = false);
+
+  ServerConnection& connection_;
+  ServerContext context_;
+
+  uint32_t id_ = 0;
+  UnaryHandler* handler_ = nullptr;
+  transport::Deadline deadline_ = transport::Deadline::Infinite();
+  size_t request_size_ = 0;
+  Buffer request_;
+
+  bool refused_ = false;
+  bool refused_not_begun_ = false;
+  StatusCode refused_code_ = StatusCode::OK;
+  std::string refused_text_;
+
+  // Set by the reading thread, Shutdown() and TryCancel(); cleared between calls.
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace locket::internal
+
+#endif  // LOCKET_RPC_INTERNAL_SERVER_CALL_H_

@@ -1,0 +1,59 @@
+#include "locket/rpc/internal/unary_call.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "locket/rpc/internal/call_tie.h"
+#include "locket/rpc/internal/serialization.h"
+
+namespace locket::internal {
+
+namespace {
+
+// The outcome of a call that has ended, with the response parsed: on the owner's thread, which
+// holds neither a lock nor the reading role.
+CallOutcome TakeOutcome(ClientCall& call, google::protobuf::MessageLite* response) {
+  CallOutcome outcome = std::move(call.outcome());
+  if (outcome.code != StatusCode::OK) {
+    if (!call.start_sent && outcome.code == StatusCode::UNAVAILABLE) outcome.not_begun = true;
+    return outcome;
+  }
+  if (!call.has_one_message()) {
+    return NoResponse(absl::StrCat("call ", call.id, " ended OK without a whole message"));
+  }
+  if (!ParseMessage(call.message, response)) {
+    response->Clear();
+    return NoResponse(absl::StrCat("the response of call ", call.id, ", ", call.message.size(),
+                                   " bytes, is not a ", response->GetTypeName()));
+  }
+  return outcome;
+}
+
+}  // namespace
+
+CallOutcome RunUnaryCall(ClientConnection& connection, const RpcMethod& method,
+                         ClientContext& context, const google::protobuf::MessageLite& request,
+                         google::protobuf::MessageLite* response) {
+  const transport::Deadline deadline = CallTie::deadline(context);
+  ClientCall* call = connection.NewCall();
+  if (call == nullptr) {
+    CallOutcome outcome = ConnectionEnded(absl::UnavailableError("before the call"), "the server");
+    outcome.not_begun = true;
+    return outcome;
+  }
+  CallOutcome outcome;
+  if (CallTie::Tie(context, *call)) {
+    if (connection.Await(*call, Operation::kGetId, deadline)) {
+      connection.SendRequest(*call, method, request, deadline);
+    }
+    connection.Await(*call, Operation::kReceiveStatus, deadline);
+    CallTie::Untie(context);
+    outcome = TakeOutcome(*call, response);
+  } else {
+    outcome = Cancelled();
+  }
+  connection.Leave(*call);
+  return outcome;
+}
+
+}  // namespace locket::internal

@@ -1,0 +1,21 @@
+// The synchronous unary call: starts the operations of one call, and waits for them.
+#ifndef LOCKET_RPC_INTERNAL_UNARY_CALL_H_
+#define LOCKET_RPC_INTERNAL_UNARY_CALL_H_
+
+#include "google/protobuf/message_lite.h"
+#include "locket/rpc/client_context.h"
+#include "locket/rpc/internal/call_outcome.h"
+#include "locket/rpc/internal/client_connection.h"
+#include "locket/rpc/internal/rpc_method.h"
+
+namespace locket::internal {
+
+// Returns when the call has ended. `response` is filled if it ended OK, and otherwise stays as it
+// was, or is empty if the bytes that came were no such message.
+CallOutcome RunUnaryCall(ClientConnection& connection, const RpcMethod& method,
+                         ClientContext& context, const google::protobuf::MessageLite& request,
+                         google::protobuf::MessageLite* response);
+
+}  // namespace locket::internal
+
+#endif  // LOCKET_RPC_INTERNAL_UNARY_CALL_H_

@@ -1,0 +1,52 @@
+#include "locket/rpc/time_point.h"
+
+#include <chrono>
+
+#include "gtest/gtest.h"
+
+namespace locket {
+namespace {
+
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+using transport::Deadline;
+
+template <typename T>
+Deadline DeadlineOf(const T& time) {
+  return TimePoint<T>(time).deadline();
+}
+
+TEST(TimePointTest, SystemClockBecomesTimeLeft) {
+  const Deadline deadline = DeadlineOf(system_clock::now() + std::chrono::seconds(60));
+  EXPECT_NEAR(deadline.nanos_left(), 60e9, 1e9);
+}
+
+TEST(TimePointTest, SteadyClockIsTakenAsItIs) {
+  const steady_clock::time_point time = steady_clock::now() + std::chrono::seconds(60);
+  EXPECT_EQ(DeadlineOf(time).nanos(), time.time_since_epoch().count());
+}
+
+TEST(TimePointTest, MaxIsNoDeadline) {
+  EXPECT_TRUE(DeadlineOf(system_clock::time_point::max()).infinite());
+  EXPECT_TRUE(DeadlineOf(steady_clock::time_point::max()).infinite());
+}
+
+TEST(TimePointTest, ThePastHasPassed) {
+  EXPECT_TRUE(DeadlineOf(system_clock::now() - std::chrono::milliseconds(1)).passed());
+  EXPECT_TRUE(DeadlineOf(steady_clock::now() - std::chrono::hours(1000000)).passed());
+  EXPECT_TRUE(DeadlineOf(system_clock::time_point::min()).passed());
+}
+
+TEST(TimePointTest, TheFarFutureDoesNotOverflow) {
+  using Hours = std::chrono::time_point<system_clock, std::chrono::hours>;
+  EXPECT_FALSE(DeadlineOf(Hours(std::chrono::hours(1) * 1000000000)).passed());
+  EXPECT_FALSE(DeadlineOf(system_clock::now() + std::chrono::hours(24 * 365 * 80)).passed());
+}
+
+TEST(TimePointTest, CoarseClocksAreFine) {
+  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(system_clock::now());
+  EXPECT_NEAR(DeadlineOf(now + std::chrono::seconds(60)).nanos_left(), 60e9, 2e9);
+}
+
+}  // namespace
+}  // namespace locket
