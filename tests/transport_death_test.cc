@@ -1,0 +1,210 @@
+// A peer that is killed, in each state of a connection: the survivor knows at once, and gets what
+// was committed before. The times are recorded, never judged: the machine may be slow.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "locket/tests/test_process.h"
+#include "locket/transport/endpoint.h"
+#include "locket/transport/mutex.h"
+#include "locket/transport/wait_set.h"
+
+namespace locket::transport {
+namespace {
+
+using tests::TestProcess;
+
+constexpr auto kSoon = std::chrono::seconds(10);
+
+std::string Peer() { return getenv("PEER"); }
+
+void RecordTime(int64_t killed_at) {
+  testing::Test::RecordProperty("microseconds",
+                                std::to_string((MonotonicNanos() - killed_at) / 1000));
+}
+
+class TransportDeathTest : public testing::Test {
+ protected:
+  TransportDeathTest() {
+    char name[] = "/tmp/locket-XXXXXX";
+    directory_ = mkdtemp(name);
+    target_ = "unix:" + directory_ + "/s";
+  }
+  ~TransportDeathTest() override { std::filesystem::remove_all(directory_); }
+
+  // ---- This process listens.
+
+  void Listen() {
+    auto listener = Listener::Listen(target_, {}, [this](std::unique_ptr<Connection> connection) {
+      MutexLock lock(mutex_);
+      accepted_.push_back(std::move(connection));
+      arrived_.NotifyAll();
+    });
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    listener_ = *std::move(listener);
+  }
+
+  Connection* Accepted() {
+    const Deadline deadline = Deadline::After(kSoon);
+    MutexLock lock(mutex_);
+    while (accepted_.empty() && arrived_.WaitUntil(mutex_, deadline)) {
+    }
+    if (accepted_.empty()) return nullptr;
+    connection_ = std::move(accepted_.back());
+    accepted_.pop_back();
+    EXPECT_TRUE(set_->Add(connection_.get(), connection_.get()).ok());
+    return connection_.get();
+  }
+
+  // Receives until there is nothing now, or the end; false at the end.
+  bool ReceiveAll(std::vector<std::string>* records) {
+    Record record;
+    for (;;) {
+      switch (connection_->TryReceive(&record)) {
+        case ReadResult::kRecord:
+          records->emplace_back(reinterpret_cast<const char*>(record.data), record.size);
+          connection_->Release();
+          break;
+        case ReadResult::kEmpty:
+          return true;
+        case ReadResult::kEnd:
+          return false;
+      }
+    }
+  }
+
+  // Everything from the peer, up to its end.
+  std::vector<std::string> ReceiveToTheEnd() {
+    std::vector<std::string> records;
+    const Deadline deadline = Deadline::After(kSoon);
+    while (ReceiveAll(&records)) {
+      if (set_->Wait(deadline) == nullptr) {
+        ADD_FAILURE() << "no end within 10 s";
+        break;
+      }
+    }
+    set_->Remove(connection_.get());
+    return records;
+  }
+
+  std::string directory_;
+  std::string target_;
+  Mutex mutex_;
+  CondVar arrived_;
+  std::vector<std::unique_ptr<Connection>> accepted_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<WaitSet> set_ = *WaitSet::Create();
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Listener> listener_;
+};
+
+TEST_F(TransportDeathTest, ASilentClientThatIsKilledIsNoticed) {
+  Listen();
+  TestProcess client(Peer(), {"connect", target_, "silent"});
+  ASSERT_EQ(client.ReadLine(), "ready");
+  Connection* const connection = Accepted();
+  ASSERT_NE(connection, nullptr);
+  const int64_t killed_at = client.Kill();
+  EXPECT_TRUE(ReceiveToTheEnd().empty());
+  RecordTime(killed_at);
+  EXPECT_EQ(connection->status(), absl::UnavailableError("Socket closed"));
+}
+
+TEST_F(TransportDeathTest, WhatAKilledClientHadCommittedIsDelivered) {
+  Listen();
+  TestProcess client(Peer(), {"connect", target_, "flood"});
+  ASSERT_EQ(client.ReadLine(), "ready");
+  ASSERT_NE(Accepted(), nullptr);
+  const int64_t killed_at = client.Kill();
+  client.Wait();
+  const std::vector<std::string> records = ReceiveToTheEnd();
+  RecordTime(killed_at);
+  EXPECT_EQ(records.size(), (size_t{1} << 20) / 128 - 1);
+  for (uint32_t i = 0; i < records.size(); ++i) {
+    ASSERT_EQ(records[i].size(), 100u);
+    ASSERT_EQ(memcmp(records[i].data(), &i, sizeof(i)), 0);
+  }
+}
+
+TEST_F(TransportDeathTest, AClientThatIsKilledWithinTheHandshakeDisturbsNobody) {
+  Listen();
+  TestProcess client(Peer(), {"connect", target_, "hello"});
+  ASSERT_EQ(client.ReadLine(), "ready");
+  TestProcess next(Peer(), {"connect", target_, "request"});
+  ASSERT_EQ(next.ReadLine(), "ready");
+  client.Kill();
+  ASSERT_NE(Accepted(), nullptr);
+  next.Kill();
+  EXPECT_EQ(ReceiveToTheEnd(), std::vector<std::string>{"request"});
+}
+
+TEST_F(TransportDeathTest, AStoppedClientIsNotADeadOne) {
+  Listen();
+  TestProcess client(Peer(), {"connect", target_, "silent"});
+  ASSERT_EQ(client.ReadLine(), "ready");
+  Connection* const connection = Accepted();
+  ASSERT_NE(connection, nullptr);
+  client.Signal(SIGSTOP);
+  // It has stopped once waitid() says so.
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, client.pid(), &info, WSTOPPED), 0);
+  EXPECT_FALSE(connection->closed());
+  client.Kill();
+  EXPECT_TRUE(ReceiveToTheEnd().empty());
+}
+
+TEST_F(TransportDeathTest, AReaderSeesItsServersDeath) {
+  TestProcess server(Peer(), {"listen", target_});
+  ASSERT_EQ(server.ReadLine(), "ready");
+  auto connection = Connect(target_, {}, Deadline::After(kSoon));
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  const uint32_t interrupts = (*connection)->interrupts();
+  const int64_t killed_at = server.Kill();
+  EXPECT_EQ((*connection)->WaitReadable(Deadline::After(kSoon), interrupts), WaitResult::kClosed);
+  RecordTime(killed_at);
+  EXPECT_EQ((*connection)->status(), absl::UnavailableError("Socket closed"));
+}
+
+TEST_F(TransportDeathTest, AWriterBlockedOnAFullRingSeesItsServersDeath) {
+  TestProcess server(Peer(), {"listen", target_});
+  ASSERT_EQ(server.ReadLine(), "ready");
+  auto connection = Connect(target_, {}, Deadline::After(kSoon));
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  const uint32_t interrupts = (*connection)->interrupts();
+  while (uint8_t* room = (*connection)->TryReserve(1000)) {
+    memset(room, 0, 1000);
+    (*connection)->Commit(1000);
+  }
+  const int64_t killed_at = server.Kill();
+  EXPECT_EQ((*connection)->WaitWritable(1000, Deadline::After(kSoon), interrupts),
+            WaitResult::kClosed);
+  RecordTime(killed_at);
+}
+
+TEST_F(TransportDeathTest, ADeadServerLeavesItsSocketAtMostAndTheNextStartReplacesIt) {
+  for (int round = 0; round < 3; ++round) {
+    TestProcess server(Peer(), {"listen", target_});
+    ASSERT_EQ(server.ReadLine(), "ready");
+    EXPECT_TRUE(Connect(target_, {}, Deadline::After(kSoon)).ok());
+    server.Kill();
+    server.Wait();
+    EXPECT_TRUE(absl::IsUnavailable(Connect(target_, {}, Deadline::After(kSoon)).status()));
+    const auto files = std::filesystem::directory_iterator(directory_);
+    EXPECT_EQ(std::distance(files, {}), 1);
+  }
+}
+
+TEST_F(TransportDeathTest, NobodyListeningIsUnavailableAndSaysWhy) {
+  const absl::Status status = Connect(target_, {}, Deadline::After(kSoon)).status();
+  EXPECT_EQ(status, absl::UnavailableError(target_ + ": No such file or directory"));
+}
+
+}  // namespace
+}  // namespace locket::transport
