@@ -1,4 +1,5 @@
-// What the RPC tests share: a server whose handlers do as they are told, and ways to wait for things.
+// What the RPC tests share: a server whose handlers do as they are told, and ways to wait for
+// things.
 #ifndef LOCKET_TESTS_RPC_TESTING_H_
 #define LOCKET_TESTS_RPC_TESTING_H_
 

@@ -1,7 +1,9 @@
 // Unary calls between a client and a server in one process, over the real transport.
 #include <unistd.h>
 
-#include <fstream>
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -150,21 +152,29 @@ TEST(RpcUnaryTest, ARequestThatDoesNotParseIsInternal) {
   EchoServer server;
   const auto channel = CreateChannel(server.address(), InsecureChannelCredentials());
   NotARequest request;
-  request.set_payload(0xffffffff);
+  request.set_utf8("\xff");
   ClientContext context;
   Response response;
-  // Field 1 as fixed32 is an unknown field to a Request; cut short it is no message at all.
-  std::string bytes = request.SerializeAsString();
-  Request broken;
-  broken.set_payload("x");
-  struct Truncated : Request {};
-  // Parses as a Request only if the parser ignores what it should not.
-  ASSERT_FALSE(Request().ParseFromString(bytes.substr(0, 3)));
-  Response answer;
-  // A response type as the request: field 2 is a varint in both, so send text in a fixed message.
-  Garbage::Stub garbage(channel);
-  const Status status = garbage.Call(&context, request, &answer);
-  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);  // No such service on the server.
+  const Status status = internal::BlockingUnaryCall(
+      channel.get(), internal::RpcMethod("/locket.tests.Echo/Call"), &context, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::INTERNAL);
+  EXPECT_EQ(status.error_message(), "");
+  EXPECT_EQ(server.service().returned.value(), 0);
+}
+
+TEST(RpcUnaryTest, AResponseThatDoesNotParseIsUnimplemented) {
+  EchoServer server;
+  const auto channel = CreateChannel(server.address(), InsecureChannelCredentials());
+  Request request;
+  request.set_payload("\xff");
+  ClientContext context;
+  NotAResponse response;
+  const Status status = internal::BlockingUnaryCall(
+      channel.get(), internal::RpcMethod("/locket.tests.Echo/Call"), &context, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(status.error_message(), "No message returned for unary request");
+  EXPECT_EQ(response.payload(), "");
+  EXPECT_NE(context.debug_error_string().find("NotAResponse"), std::string::npos);
 }
 
 TEST(RpcUnaryTest, RequestsAboveTheLimitAreRefusedAndTheConnectionLives) {

@@ -1,0 +1,158 @@
+// How a server ends, and what its clients see of it.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "locket/tests/rpc_testing.h"
+
+namespace locket::tests {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+TEST(RpcShutdownTest, ANewCallAfterItIsUnavailable) {
+  EchoServer server;
+  const auto stub = server.NewStub();
+  ASSERT_TRUE(CallEcho(*stub, "").status.ok());
+  server.server().Shutdown();
+  const Outcome outcome = CallEcho(*stub, "");
+  EXPECT_EQ(outcome.status.error_code(), StatusCode::UNAVAILABLE);
+}
+
+TEST(RpcShutdownTest, RunningHandlersMayFinishAndNewCallsAreRefused) {
+  EchoServer server;
+  const auto stub = server.NewStub();
+  std::thread running([&] {
+    const Outcome outcome = Call(*stub, MakeRequest(Request::BLOCK));
+    EXPECT_EQ(outcome.response.payload(), "gate") << outcome.debug;
+  });
+  ASSERT_TRUE(server.service().blocked.WaitFor(1));
+  std::thread shutdown([&] { server.server().Shutdown(); });
+  // The same connection: GOAWAY, then a new connection, which nobody takes.
+  Outcome outcome;
+  const auto until = InTime();
+  do {
+    outcome = CallEcho(*stub, "");
+  } while (outcome.status.ok() && steady_clock::now() < until);
+  EXPECT_EQ(outcome.status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_NE(outcome.status.error_message().find("failed to connect to all addresses"),
+            std::string::npos)
+      << outcome.status.error_message();
+  server.service().gate.Add();
+  running.join();
+  shutdown.join();
+}
+
+TEST(RpcShutdownTest, ADeadlineCancelsWhatStillRuns) {
+  EchoServer server;
+  const auto stub = server.NewStub();
+  Outcome outcome;
+  std::thread running([&] { outcome = Call(*stub, MakeRequest(Request::BLOCK)); });
+  ASSERT_TRUE(server.service().blocked.WaitFor(1));
+  const auto start = steady_clock::now();
+  server.server().Shutdown(std::chrono::system_clock::now() + milliseconds(20));
+  EXPECT_GE(steady_clock::now() - start, milliseconds(19));
+  running.join();
+  EXPECT_EQ(outcome.status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(outcome.status.error_message(), "Cancelling all calls");
+  EXPECT_EQ(server.service().cancelled.value(), 1) << "the handler saw it";
+  EXPECT_EQ(server.service().returned.value(), 1) << "Shutdown waited for it";
+}
+
+// The client's answer does not wait for a handler that takes no notice.
+TEST(RpcShutdownTest, TheClientHearsBeforeADeafHandlerReturns) {
+  class Deaf final : public Echo::Service {
+   public:
+    Status Call(ServerContext*, const Request*, Response*) override {
+      entered.Add();
+      EXPECT_TRUE(go_on.WaitFor(1));
+      return Status::OK;
+    }
+    Counter entered;
+    Counter go_on;
+  } service;
+  const std::string address = UniqueAddress();
+  ServerBuilder builder;
+  builder.RegisterService(&service);
+  builder.AddListeningPort(address, InsecureServerCredentials());
+  std::unique_ptr<Server> server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  std::thread running([&] {
+    const auto stub = Echo::NewStub(CreateChannel(address, InsecureChannelCredentials()));
+    const Outcome outcome = Call(*stub, Request());
+    EXPECT_EQ(outcome.status.error_code(), StatusCode::UNAVAILABLE);
+    EXPECT_EQ(outcome.status.error_message(), "Cancelling all calls");
+    service.go_on.Add();  // Not before the client has heard.
+  });
+  ASSERT_TRUE(service.entered.WaitFor(1));
+  server->Shutdown(std::chrono::system_clock::now());
+  EXPECT_EQ(service.go_on.value(), 1);
+  running.join();
+}
+
+TEST(RpcShutdownTest, WaitReturnsAfterShutdownOnly) {
+  EchoServer server;
+  Counter waited;
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 3; ++i) {
+    waiters.emplace_back([&] {
+      server.server().Wait();
+      waited.Add();
+    });
+  }
+  ASSERT_TRUE(CallEcho(*server.NewStub(), "").status.ok());
+  EXPECT_EQ(waited.value(), 0);
+  server.server().Shutdown();
+  EXPECT_TRUE(waited.WaitFor(3));
+  for (std::thread& waiter : waiters) waiter.join();
+  server.server().Shutdown();  // Once more is nothing.
+  server.server().Wait();
+}
+
+TEST(RpcShutdownTest, TheAddressIsFreeAtOnce) {
+  const std::string address = UniqueAddress();
+  EchoService service;
+  for (int i = 0; i < 20; ++i) {
+    ServerBuilder builder;
+    builder.RegisterService(&service);
+    builder.AddListeningPort(address, InsecureServerCredentials());
+    std::unique_ptr<Server> server = builder.BuildAndStart();
+    ASSERT_NE(server, nullptr) << i;
+    const auto stub = Echo::NewStub(CreateChannel(address, InsecureChannelCredentials()));
+    ASSERT_TRUE(CallEcho(*stub, "").status.ok());
+  }
+}
+
+// Would reveal a Shutdown() that misses a call which begins or ends in the same instant.
+TEST(RpcShutdownTest, UnderLoadEveryCallEndsOnce) {
+  for (int round = 0; round < 10; ++round) {
+    EchoServer server;
+    std::vector<std::thread> callers;
+    Counter first;
+    for (int i = 0; i < 4; ++i) {
+      callers.emplace_back([&] {
+        const auto stub = server.NewStub();
+        while (true) {
+          const Outcome outcome = CallEcho(*stub, "x");
+          if (!outcome.status.ok()) {
+            EXPECT_EQ(outcome.status.error_code(), StatusCode::UNAVAILABLE)
+                << outcome.status.error_message();
+            break;
+          }
+          EXPECT_EQ(outcome.response.payload(), "x");
+          first.Add();
+        }
+      });
+    }
+    EXPECT_TRUE(first.WaitFor(100));
+    server.server().Shutdown();
+    for (std::thread& caller : callers) caller.join();
+  }
+}
+
+}  // namespace
+}  // namespace locket::tests
