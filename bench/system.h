@@ -50,8 +50,6 @@ class System {
 std::unique_ptr<System> MakeFloorSystem();
 std::unique_ptr<System> MakeUnixSystem();
 std::unique_ptr<System> MakeGrpcSystem();
-
-// Null where Locket is not linked in.
 std::unique_ptr<System> MakeLocketSystem();
 
 }  // namespace locket::bench

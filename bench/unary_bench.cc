@@ -50,7 +50,7 @@ using Systems = std::vector<std::unique_ptr<System>>;
 Systems AllSystems() {
   Systems systems;
   systems.push_back(MakeFloorSystem());
-  if (auto locket = MakeLocketSystem(); locket != nullptr) systems.push_back(std::move(locket));
+  systems.push_back(MakeLocketSystem());
   systems.push_back(MakeGrpcSystem());
   systems.push_back(MakeUnixSystem());
   return systems;
