@@ -50,10 +50,5 @@ TEST(BufferTest, ClearGivesLargeMemoryBack) {
   EXPECT_EQ(buffer.data(), nullptr);
 }
 
-TEST(BufferTest, NoMemoryIsAnAnswer) {
-  Buffer buffer;
-  EXPECT_EQ(buffer.Resize(size_t{1} << 60), nullptr);
-}
-
 }  // namespace
 }  // namespace locket::internal
