@@ -7,10 +7,6 @@ namespace locket {
 ClientContext::ClientContext() = default;
 ClientContext::~ClientContext() = default;
 
-void ClientContext::TryCancel() {
-  transport::MutexLock lock(mutex_);
-  cancelled_ = true;
-  if (call_ != nullptr) call_->RequestCancel();
-}
+void ClientContext::TryCancel() { internal::CallTie::Cancel(*this); }
 
 }  // namespace locket

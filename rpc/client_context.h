@@ -2,11 +2,11 @@
 #ifndef LOCKET_RPC_CLIENT_CONTEXT_H_
 #define LOCKET_RPC_CLIENT_CONTEXT_H_
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "locket/rpc/time_point.h"
 #include "locket/transport/deadline.h"
 #include "locket/transport/mutex.h"
@@ -62,10 +62,10 @@ class ClientContext {
   std::shared_ptr<const std::string> peer_;  // The channel's, so that no call copies it.
   std::string debug_error_string_;
 
-  transport::Mutex mutex_;
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  // The call in flight, for TryCancel(), which holds the lock as long as it uses it.
-  internal::CancelTarget* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  // For TryCancel(), which runs beside the call: see internal/call_tie.h.
+  std::atomic<bool> cancelled_{false};
+  std::atomic<internal::CancelTarget*> call_{nullptr};
+  transport::Mutex cancelling_;
 };
 
 }  // namespace locket

@@ -16,34 +16,25 @@ class Service;
 
 namespace internal {
 
-class ServerCall;
-
-// What a unary handler does with its call: the seam between generated code, which knows the types
-// of the messages, and the library, which does everything else.
-class UnaryExchange {
+// The messages of a unary call, of types that only generated code knows. Used again for later
+// calls.
+class UnaryMessages {
  public:
-  ServerContext* context() const { return context_; }
-
-  // Parses the request. False if it is missing or is no such message: the handler is not to run.
-  bool ReceiveRequest(google::protobuf::MessageLite* request);
-
-  // Answers with `status`, and with `response` if that is OK. Once, at most.
-  void Finish(const Status& status, const google::protobuf::MessageLite& response);
-
- private:
-  friend class ServerCall;
-  UnaryExchange(ServerCall* call, ServerContext* context) : call_(call), context_(context) {}
-
-  ServerCall* const call_;
-  ServerContext* const context_;
+  UnaryMessages();
+  virtual ~UnaryMessages();
+  virtual google::protobuf::MessageLite* request() = 0;
+  virtual google::protobuf::MessageLite* response() = 0;
 };
 
-// A registered method.
+// A registered method: the seam between generated code and the library, which does everything else.
+// Thread-safe.
 class UnaryHandler {
  public:
   UnaryHandler();
   virtual ~UnaryHandler();
-  virtual void Run(UnaryExchange* exchange) = 0;
+  virtual std::unique_ptr<UnaryMessages> NewMessages() = 0;
+  // `messages` are NewMessages() of this handler.
+  virtual Status Run(ServerContext* context, UnaryMessages* messages) = 0;
 };
 
 template <class S, class Req, class Resp>
@@ -53,15 +44,22 @@ class UnaryMethodHandler final : public UnaryHandler {
 
   UnaryMethodHandler(S* service, Method method) : service_(service), method_(method) {}
 
-  void Run(UnaryExchange* exchange) override {
-    Req request;
-    if (!exchange->ReceiveRequest(&request)) return;
-    Resp response;
-    const Status status = (service_->*method_)(exchange->context(), &request, &response);
-    exchange->Finish(status, response);
+  std::unique_ptr<UnaryMessages> NewMessages() override {
+    return std::unique_ptr<UnaryMessages>(new Messages);
+  }
+  Status Run(ServerContext* context, UnaryMessages* messages) override {
+    Messages* const mine = static_cast<Messages*>(messages);
+    return (service_->*method_)(context, &mine->request_, &mine->response_);
   }
 
  private:
+  struct Messages final : UnaryMessages {
+    google::protobuf::MessageLite* request() override { return &request_; }
+    google::protobuf::MessageLite* response() override { return &response_; }
+    Req request_;
+    Resp response_;
+  };
+
   S* const service_;
   const Method method_;
 };

@@ -8,8 +8,8 @@
 namespace locket {
 
 // gRPC's codes and numbers. Unscoped, as gRPC's: both locket::OK and locket::StatusCode::OK. A
-// Status may hold any other int too, and it travels as it is.
-enum StatusCode {
+// Status may hold any other int too, and it travels as it is; hence the fixed type.
+enum StatusCode : int {
   OK = 0,
   CANCELLED = 1,
   UNKNOWN = 2,

@@ -248,7 +248,7 @@ class HostileServerTest : public ::testing::Test {
     ClientContext context;
     context.set_deadline(InTime());
     Response response;
-    const internal::CallOutcome outcome = internal::RunUnaryCall(
+    internal::CallOutcome outcome = internal::RunUnaryCall(
         *client_, internal::RpcMethod("/hostile/Call"), context, Request(), &response);
     payload_ = response.payload();
     return outcome;
@@ -263,7 +263,8 @@ TEST_F(HostileServerTest, AnAnswerPlayedByHandArrives) {
   Response response;
   response.set_payload("by hand");
   const std::string bytes = response.SerializeAsString();
-  EXPECT_EQ(CallWith({Bytes(internal::MakeFinishOk(0, bytes.size()), bytes)}).code, OK);
+  EXPECT_EQ(CallWith({Bytes(internal::MakeFinishOk(0, bytes.size()), bytes)}).status.error_code(),
+            OK);
   EXPECT_EQ(payload_, "by hand");
 }
 
@@ -275,34 +276,35 @@ TEST_F(HostileServerTest, AnAnswerMayComeInPieces) {
       {Bytes(internal::MakeMessage(0, bytes.size()), bytes.substr(0, 1)),
        Bytes(internal::MakeContinue(0), bytes.substr(1, 3)),
        Bytes(internal::MakeContinue(0), bytes.substr(4)), Bytes(internal::MakeFinish(0, 0, 0, 0))});
-  EXPECT_EQ(outcome.code, OK) << outcome.debug;
+  EXPECT_EQ(outcome.status.error_code(), OK) << *outcome.debug;
   EXPECT_EQ(payload_, "in pieces");
 }
 
 TEST_F(HostileServerTest, OkWithoutAMessageIsUnimplemented) {
   const internal::CallOutcome outcome = CallWith({Bytes(internal::MakeFinish(0, 0, 0, 0))});
-  EXPECT_EQ(outcome.code, UNIMPLEMENTED);
-  EXPECT_EQ(outcome.text, "No message returned for unary request");
+  EXPECT_EQ(outcome.status.error_code(), UNIMPLEMENTED);
+  EXPECT_EQ(outcome.status.error_message(), "No message returned for unary request");
 }
 
 TEST_F(HostileServerTest, OkInTheMiddleOfAMessageIsUnimplemented) {
   EXPECT_EQ(CallWith({Bytes(internal::MakeMessage(0, 10), "abc"),
                       Bytes(internal::MakeFinish(0, 0, 0, 0))})
-                .code,
+                .status.error_code(),
             UNIMPLEMENTED);
 }
 
 TEST_F(HostileServerTest, TwoMessagesAreUnimplemented) {
-  EXPECT_EQ(
-      CallWith({Bytes(internal::MakeMessage(0, 0)), Bytes(internal::MakeFinishOk(0, 0))}).code,
-      UNIMPLEMENTED);
+  EXPECT_EQ(CallWith({Bytes(internal::MakeMessage(0, 0)), Bytes(internal::MakeFinishOk(0, 0))})
+                .status.error_code(),
+            UNIMPLEMENTED);
 }
 
 TEST_F(HostileServerTest, AHugeAnnouncementTakesNoMemory) {
   const internal::CallOutcome outcome =
       CallWith({Bytes(internal::MakeMessage(0, 0xffffffff), "x")});
-  EXPECT_EQ(outcome.code, RESOURCE_EXHAUSTED);
-  EXPECT_EQ(outcome.text, "Received message larger than max (4294967295 vs. 4194304)");
+  EXPECT_EQ(outcome.status.error_code(), RESOURCE_EXHAUSTED);
+  EXPECT_EQ(outcome.status.error_message(),
+            "Received message larger than max (4294967295 vs. 4194304)");
 }
 
 TEST_F(HostileServerTest, ViolationsEndTheCallInternalWithAReason) {
@@ -321,8 +323,8 @@ TEST_F(HostileServerTest, ViolationsEndTheCallInternalWithAReason) {
   for (const auto& [what, answers] : cases) {
     SetUp();
     const internal::CallOutcome outcome = CallWith(answers);
-    EXPECT_EQ(outcome.code, INTERNAL) << what;
-    EXPECT_NE(outcome.text, "") << what;
+    EXPECT_EQ(outcome.status.error_code(), INTERNAL) << what;
+    EXPECT_NE(outcome.status.error_message(), "") << what;
     EXPECT_FALSE(client_->usable()) << what;
   }
 }
@@ -335,7 +337,7 @@ TEST_F(HostileServerTest, CallsQueueWhenAllIdsAreInUse) {
     Response response;
     EXPECT_EQ(internal::RunUnaryCall(*client_, internal::RpcMethod("/hostile/Call"), context,
                                      Request(), &response)
-                  .code,
+                  .status.error_code(),
               DEADLINE_EXCEEDED);
   }
   ClientContext hopeless;
@@ -343,12 +345,12 @@ TEST_F(HostileServerTest, CallsQueueWhenAllIdsAreInUse) {
   Response response;
   EXPECT_EQ(internal::RunUnaryCall(*client_, internal::RpcMethod("/hostile/Call"), hopeless,
                                    Request(), &response)
-                .code,
+                .status.error_code(),
             DEADLINE_EXCEEDED);
   // The late answer of call 1 frees its id, and reaches nobody.
   EXPECT_EQ(CallWith({Bytes(internal::MakeFinish(1, 5, 4, 0), "late"),
                       Bytes(internal::MakeFinish(1, 7, 4, 0), "mine")})
-                .text,
+                .status.error_message(),
             "mine");
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,25 +12,20 @@
 
 namespace locket::internal {
 
+// Cheap to move: three words and a bool. OK unless said otherwise.
 struct CallOutcome {
-  StatusCode code = StatusCode::OK;
-  std::string text;
-  std::string details;
-  // For people: who and what, where `text` is gRPC's and says neither.
-  std::string debug;
+  Status status;
+  // For people: who and what, where the status has gRPC's text and that says neither. May be null.
+  std::unique_ptr<const std::string> debug;
   // No handler has seen the call and none will: it may be tried again.
   bool not_begun = false;
-
-  Status ToStatus() const {
-    return code == StatusCode::OK ? Status() : Status(code, text, details);
-  }
 };
 
 // ---- The rows of the status table (gRPC's texts, exactly).
 
 CallOutcome Cancelled();
 CallOutcome DeadlineExceeded();
-CallOutcome NoResponse(std::string debug);
+CallOutcome NoResponse(const std::string& debug);
 
 // `verb` is "Received" or "Sent".
 CallOutcome MessageTooLarge(const char* verb, size_t size, int64_t limit);
@@ -39,6 +35,11 @@ CallOutcome NotConnected(const absl::Status& error, const std::string& target);
 
 // The connection, which peer `peer` had the other end of, ended with `error`.
 CallOutcome ConnectionEnded(const absl::Status& error, const std::string& peer);
+
+// ---- Own texts.
+
+CallOutcome NoMemory(const char* what, size_t size);
+CallOutcome NameTooLong(size_t size, size_t record);
 
 }  // namespace locket::internal
 

@@ -21,28 +21,43 @@ class CancelTarget {
 };
 
 // The only access that the library has to the private half of a ClientContext.
+//
+// TryCancel() on another thread meets the beginning and the end of the call without a lock in the
+// call's way:
+//
+//   call         Tie():   call_ = call; cancelled_?       Untie():  call_ -> null, if it still is
+//   call TryCancel()  cancelled_ = true; call_ -> null, if there is one, and cancel it
+//
+// Tie() and TryCancel() each write first and read then, all seq_cst: at least one of them sees the
+// other, so no cancellation is lost. Whoever takes the call out of call_ has it: if that is
+// TryCancel(), Untie() waits until it has finished with the call.
 class CallTie {
  public:
   static transport::Deadline deadline(const ClientContext& context) { return context.deadline_; }
 
-  static bool cancelled(ClientContext& context) {
-    transport::MutexLock lock(context.mutex_);
-    return context.cancelled_;
+  static bool cancelled(const ClientContext& context) {
+    return context.cancelled_.load(std::memory_order_seq_cst);
   }
 
   // From here to Untie(), TryCancel() reaches `call`. False if it was called before: the call must
-  // not start.
+  // not be sent. Untie() in each case.
   static bool Tie(ClientContext& context, CancelTarget& call) {
-    transport::MutexLock lock(context.mutex_);
-    if (context.cancelled_) return false;
-    context.call_ = &call;
-    return true;
+    context.call_.store(&call, std::memory_order_seq_cst);
+    return !cancelled(context);
   }
 
   // Returns once no TryCancel() uses the call any longer.
-  static void Untie(ClientContext& context) {
-    transport::MutexLock lock(context.mutex_);
-    context.call_ = nullptr;
+  static void Untie(ClientContext& context, CancelTarget& call) {
+    CancelTarget* expected = &call;
+    if (context.call_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return;
+    transport::MutexLock wait(context.cancelling_);
+  }
+
+  static void Cancel(ClientContext& context) {
+    transport::MutexLock lock(context.cancelling_);
+    context.cancelled_.store(true, std::memory_order_seq_cst);
+    CancelTarget* const call = context.call_.exchange(nullptr, std::memory_order_seq_cst);
+    if (call != nullptr) call->RequestCancel();
   }
 
   static void SetPeer(ClientContext& context, const std::shared_ptr<const std::string>& peer) {

@@ -48,14 +48,14 @@ Status ChannelCore::UnaryCall(const RpcMethod& method, ClientContext& context,
       break;
     }
     outcome = RunUnaryCall(**connection, method, context, request, response);
-    if (outcome.code == StatusCode::OK) return Status();
     if (!outcome.not_begun) break;
   }
-  if (!outcome.debug.empty()) {
-    CallTie::SetDebugError(context, absl::StrCat(static_cast<int>(outcome.code), " ", outcome.text,
-                                                 ": ", method.path(), ": ", outcome.debug));
+  if (outcome.debug != nullptr) {
+    CallTie::SetDebugError(context, absl::StrCat(static_cast<int>(outcome.status.error_code()), " ",
+                                                 outcome.status.error_message(), ": ",
+                                                 method.path(), ": ", *outcome.debug));
   }
-  return outcome.ToStatus();
+  return std::move(outcome.status);
 }
 
 absl::StatusOr<ChannelCore::Shared> ChannelCore::GetConnection(Deadline deadline) {

@@ -11,11 +11,7 @@ constexpr int64_t kReadEveryNanos = 1'000'000;
 
 void ClientCall::Reset() {
   progress_.fill(Progress::kIdle);
-  outcome_.code = StatusCode::OK;
-  outcome_.text.clear();
-  outcome_.details.clear();
-  outcome_.debug.clear();
-  outcome_.not_begun = false;
+  outcome_ = CallOutcome();
   message.Clear();
   outgoing.Clear();
   open_bytes_ = 0;
@@ -32,18 +28,17 @@ void ClientCall::Reset() {
 void ClientCall::Complete(Operation operation) {
   if (!pending(operation)) return;
   progress(operation) = Progress::kDone;
-  if (operation == Operation::kReceiveStatus) {
-    stop_sending_.store(true, std::memory_order_release);  // [stop]
-  }
   wake.NotifyOne();
 }
 
-void ClientCall::End(CallOutcome how) {
+void ClientCall::End(CallOutcome&& how) {
   if (ended()) return;
   outcome_ = std::move(how);
-  Complete(Operation::kGetId);
-  Complete(Operation::kReceiveMessage);
-  Complete(Operation::kReceiveStatus);
+  for (Progress& each : progress_) {
+    if (each == Progress::kPending) each = Progress::kDone;
+  }
+  stop_sending_.store(true, std::memory_order_release);  // [stop]
+  wake.NotifyOne();
 }
 
 bool ClientCall::BeginMessage(uint32_t size) {
@@ -55,7 +50,8 @@ bool ClientCall::BeginMessage(uint32_t size) {
 
 void ClientCall::TookBytes(size_t size) {
   open_bytes_ -= size;
-  if (open_bytes_ == 0) Complete(Operation::kReceiveMessage);
+  // Nobody waits for the message alone yet: its FINISH is on the way, and wakes the owner.
+  if (open_bytes_ == 0) progress(Operation::kReceiveMessage) = Progress::kDone;
 }
 
 void ClientCall::RequestCancel() { connection_.Cancel(*this); }

@@ -59,7 +59,7 @@ class ClientCall final : public CancelTarget, public RoomWaiter {
   void Complete(Operation operation);
 
   // The call has ended: completes whatever is pending. The first outcome stays.
-  void End(CallOutcome how);
+  void End(CallOutcome&& how);
   bool ended() const { return progress(Operation::kReceiveStatus) == Progress::kDone; }
 
   // Guarded until ended(), the owner's after that.

@@ -32,7 +32,7 @@ ClientConnection::~ClientConnection() {
   connection_->Close(absl::UnavailableError("the client left"));
 }
 
-ClientCall* ClientConnection::NewCall() {
+ClientCall* ClientConnection::NewCall(bool* has_id) {
   MutexLock lock(mutex_);
   if (ended_) return nullptr;
   ClientCall* call;
@@ -58,6 +58,7 @@ ClientCall* ClientConnection::NewCall() {
   } else {
     without_id_.PushBack(*call);
   }
+  *has_id = call->id != ClientCall::kNoId;
   return call;
 }
 
@@ -112,16 +113,16 @@ void ClientConnection::FreeSlot(ClientCall& call) {
 void ClientConnection::EndAllCalls() {
   if (ended_) return;
   ended_ = true;
-  const CallOutcome outcome = ConnectionEnded(connection_->status(), peer_);
+  const absl::Status status = connection_->status();
   while (!without_id_.empty()) {
     ClientCall& call = *without_id_.first();
     without_id_.Remove(call);
-    call.End(outcome);
+    call.End(ConnectionEnded(status, peer_));
   }
   for (ClientCall* call : slots_) {
     if (call == nullptr) continue;
     if (call->owned) {
-      call->End(outcome);
+      call->End(ConnectionEnded(status, peer_));
     } else {
       slots_[call->id] = nullptr;
       free_calls_.push_back(call);

@@ -68,7 +68,8 @@ class ClientConnection {
   }
 
   // A call for the calling thread, with all operations started; null once the connection has ended.
-  ClientCall* NewCall();
+  // Without an id, if all are in use: Await(kGetId).
+  ClientCall* NewCall(bool* has_id);
 
   // Sends the START of `call` with the whole of `request`, waiting for room if need be. Where that
   // fails, the call has ended, or Await() will end it for the same reason.

@@ -176,13 +176,7 @@ void ClientConnection::TakeMessage(ClientCall& call, const Frame& frame) {
       if (!call.owned) call.message.Clear();
     }
   }
-  if (!stored) {
-    CallOutcome outcome;
-    outcome.code = StatusCode::RESOURCE_EXHAUSTED;
-    outcome.text = absl::StrCat("no memory for a message of ", frame.message_size, " bytes");
-    outcome.debug = outcome.text;
-    call.End(std::move(outcome));
-  }
+  if (!stored) call.End(NoMemory("a response", frame.message_size));
   call.TookBytes(frame.message.size);
 }
 
@@ -198,11 +192,12 @@ void ClientConnection::FileFinish(ClientCall& call, const Frame& frame) {
   if (!call.owned) return FreeSlot(call);
   if (call.ended()) return;
   CallOutcome outcome;
-  outcome.code = static_cast<StatusCode>(frame.code);
   outcome.not_begun = (frame.flags & kFlagNotBegun) != 0;
-  if (outcome.code != StatusCode::OK) {
-    outcome.text.assign(reinterpret_cast<const char*>(frame.text.data), frame.text.size);
-    outcome.details.assign(reinterpret_cast<const char*>(frame.details.data), frame.details.size);
+  if (frame.code != StatusCode::OK) {
+    outcome.status =
+        Status(static_cast<StatusCode>(frame.code),
+               std::string(reinterpret_cast<const char*>(frame.text.data), frame.text.size),
+               std::string(reinterpret_cast<const char*>(frame.details.data), frame.details.size));
   }
   call.End(std::move(outcome));
 }

@@ -23,13 +23,8 @@ void ClientConnection::SendRequest(ClientCall& call, const RpcMethod& method,
     MutexLock lock(mutex_);
     call.End(MessageTooLarge("Sent", size, limit));
   } else if (prefix > sender_.max_record() || method.path().size() > UINT16_MAX) {
-    CallOutcome outcome;
-    outcome.code = StatusCode::INTERNAL;
-    outcome.text = absl::StrCat("a method's name of ", method.path().size(),
-                                " bytes does not fit in a record of ", sender_.max_record());
-    outcome.debug = outcome.text;
     MutexLock lock(mutex_);
-    call.End(std::move(outcome));
+    call.End(NameTooLong(method.path().size(), sender_.max_record()));
   } else if (size <= sender_.max_record() - prefix) {
     SendWhole(call, method, request, size, deadline);
   } else {
@@ -84,12 +79,8 @@ void ClientConnection::SendInPieces(ClientCall& call, const RpcMethod& method,
                                     const MessageLite& request, size_t size, Deadline deadline) {
   uint8_t* bytes = call.outgoing.Resize(size);
   if (bytes == nullptr) {
-    CallOutcome outcome;
-    outcome.code = StatusCode::RESOURCE_EXHAUSTED;
-    outcome.text = absl::StrCat("no memory for a request of ", size, " bytes");
-    outcome.debug = outcome.text;
     MutexLock lock(mutex_);
-    call.End(std::move(outcome));
+    call.End(NoMemory("a request", size));
     return;
   }
   WriteMessage(request, bytes);

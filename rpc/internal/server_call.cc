@@ -25,18 +25,17 @@ void ServerCall::Reset(uint32_t id, UnaryHandler* handler, Deadline deadline, si
   cancelled_.store(false, std::memory_order_relaxed);
 }
 
-void ServerCall::Refuse(StatusCode code, std::string text, bool not_begun) {
+void ServerCall::Refuse(Status status, bool not_begun) {
   refused_ = true;
-  refused_code_ = code;
-  refused_text_ = std::move(text);
+  refusal_ = std::move(status);
   refused_not_begun_ = not_begun;
 }
 
 void ServerCall::Run() {
   if (refused_) {
-    FinishWith(refused_code_, refused_text_, refused_not_begun_);
+    FinishWith(refusal_, refused_not_begun_);
   } else if (deadline_.passed()) {
-    FinishWith(StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded");
+    FinishWith(DeadlineExceeded().status);
   } else {
     RunHandler();
   }
@@ -44,49 +43,64 @@ void ServerCall::Run() {
 }
 
 void ServerCall::RunHandler() {
-  UnaryExchange exchange(this, &context_);
-  try {
-    handler_->Run(&exchange);
-  } catch (abi::__forced_unwind&) {
-    throw;  // pthread_cancel() and pthread_exit(): not to be stopped.
-  } catch (...) {
-    FinishWith(StatusCode::UNKNOWN, "Unexpected error in RPC handling");
+  if (messages_of_ != handler_) {
+    messages_ = handler_->NewMessages();
+    messages_of_ = handler_;
   }
-}
-
-bool ServerCall::ReceiveRequest(MessageLite* request) {
-  const bool parsed = ParseMessage(request_, request);
+  const bool parsed = ParseMessage(request_, messages_->request());
   request_.Clear();  // A large one would wait for the handler.
-  if (!parsed) FinishWith(StatusCode::INTERNAL, "");
-  return parsed;
+  if (!parsed) {
+    FinishWith(Status(StatusCode::INTERNAL, ""));
+  } else {
+    try {
+      const Status status = handler_->Run(&context_, messages_.get());
+      if (status.ok()) {
+        Respond(*messages_->response());
+      } else {
+        FinishWith(status);
+      }
+    } catch (abi::__forced_unwind&) {
+      throw;  // pthread_cancel() and pthread_exit(): not to be stopped.
+    } catch (...) {
+      FinishWith(Status(StatusCode::UNKNOWN, "Unexpected error in RPC handling"));
+    }
+  }
+  ForgetMessages();
 }
 
-void ServerCall::Finish(const Status& status, const MessageLite& response) {
-  if (!status.ok()) {
-    if (connection_.Unregister(*this)) connection_.SendFinish(id_, status, false);
-    return;
-  }
-  const size_t size = MessageSize(response);
+void ServerCall::Respond(const MessageLite& response) {
+  response_size_ = MessageSize(response);
   const int64_t limit = std::min(connection_.limits().send, static_cast<int64_t>(kMaxMessageSize));
-  if (static_cast<int64_t>(size) > limit) {
-    const CallOutcome outcome = MessageTooLarge("Sent", size, limit);
-    FinishWith(outcome.code, outcome.text);
-  } else if (connection_.FitsInFinish(size)) {
-    if (connection_.Unregister(*this)) connection_.SendFinishOk(id_, response, size);
+  if (static_cast<int64_t>(response_size_) > limit) {
+    FinishWith(MessageTooLarge("Sent", response_size_, limit).status);
+  } else if (connection_.FitsInFinish(response_size_)) {
+    if (connection_.Unregister(*this)) connection_.SendFinishOk(id_, response, response_size_);
   } else {
     // CANCELLED: nobody waits for the rest, the client cancelled, its deadline passed, or it is
     // gone.
-    FinishWith(connection_.SendMessage(*this, response, size), "");
+    FinishWith(Status(connection_.SendMessage(*this, response, response_size_), ""));
   }
 }
 
-void ServerCall::FinishWith(StatusCode code, const std::string& text, bool not_begun) {
-  if (connection_.Unregister(*this)) connection_.SendFinish(id_, Status(code, text), not_begun);
+void ServerCall::ForgetMessages() {
+  // A response that was not sent may have any size.
+  if (request_size_ > Buffer::kKept || response_size_ == 0 || response_size_ > Buffer::kKept) {
+    messages_ = nullptr;
+    messages_of_ = nullptr;
+  } else {
+    messages_->request()->Clear();
+    messages_->response()->Clear();
+  }
+  response_size_ = 0;
+}
+
+void ServerCall::FinishWith(const Status& status, bool not_begun) {
+  if (connection_.Unregister(*this)) connection_.SendFinish(id_, status, not_begun);
 }
 
 void ServerCall::TryCancel() {
   SetCancelled();
-  FinishWith(StatusCode::CANCELLED, "Cancelled on the server side");
+  FinishWith(Status(StatusCode::CANCELLED, "Cancelled on the server side"));
 }
 
 }  // namespace locket::internal

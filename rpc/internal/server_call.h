@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <memory>
 
 #include "google/protobuf/message_lite.h"
 #include "locket/rpc/internal/buffer.h"
@@ -40,20 +40,19 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
   void Reset(uint32_t id, UnaryHandler* handler, transport::Deadline deadline, size_t size);
 
   // No handler will run: the call is answered with this.
-  void Refuse(StatusCode code, std::string text, bool not_begun = false);
+  void Refuse(Status status, bool not_begun = false);
   bool refused() const { return refused_; }
 
   // `size` bytes of the request. False where there is no memory for it.
   [[nodiscard]] bool Append(const uint8_t* data, size_t size) {
     return request_.Append(data, size, request_size_);
   }
+  size_t request_size() const { return request_size_; }
   size_t missing_bytes() const { return request_size_ - request_.size(); }
 
   // ---- Running thread
 
   void Run() override;
-  bool ReceiveRequest(google::protobuf::MessageLite* request);
-  void Finish(const Status& status, const google::protobuf::MessageLite& response);
 
   // ---- Any thread, while registered or running
 
@@ -75,8 +74,11 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
 
  private:
   void RunHandler();
-  // Answers without a response.
-  void FinishWith(StatusCode code, const std::string& text, bool not_begun = false);
+  // Each of these answers the call, unless it is answered already.
+  void Respond(const google::protobuf::MessageLite& response);
+  void FinishWith(const Status& status, bool not_begun = false);
+  // Ready for the next call; keeps the memory of small messages.
+  void ForgetMessages();
 
   ServerConnection& connection_;
   ServerContext context_;
@@ -86,11 +88,15 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
   transport::Deadline deadline_ = transport::Deadline::Infinite();
   size_t request_size_ = 0;
   Buffer request_;
+  size_t response_size_ = 0;
+
+  // Of this handler, which most often is the next call's, too.
+  std::unique_ptr<UnaryMessages> messages_;
+  UnaryHandler* messages_of_ = nullptr;
 
   bool refused_ = false;
   bool refused_not_begun_ = false;
-  StatusCode refused_code_ = StatusCode::OK;
-  std::string refused_text_;
+  Status refusal_;
 
   // Set by the reading thread, Shutdown() and TryCancel(); cleared between calls.
   std::atomic<bool> cancelled_{false};

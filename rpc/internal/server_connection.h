@@ -113,7 +113,7 @@ class ServerConnection {
   Readable::Work* TakeContinue(const Frame& frame, std::string* violation);
   Readable::Work* TakeCancel(const Frame& frame);
   bool FindHandler(const Frame& frame, UnaryHandler** handler, std::string* violation);
-  Readable::Work* TakeBytes(ServerCall& call, Bytes bytes);
+  Readable::Work* TakeBytes(ServerCall& call, Bytes bytes, bool running);
   ServerCall* Find(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartRunning(ServerCall& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsRegistered(const ServerCall& call);

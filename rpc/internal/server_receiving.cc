@@ -20,6 +20,8 @@ Deadline DeadlineOf(uint64_t timeout_ns) {
   return Deadline::AfterNanos(static_cast<int64_t>(timeout_ns));
 }
 
+Status ShuttingDown() { return Status(StatusCode::UNAVAILABLE, "Server is shutting down"); }
+
 }  // namespace
 
 Readable::Work* ServerConnection::Read(bool* ended) {
@@ -107,6 +109,7 @@ Readable::Work* ServerConnection::TakeStart(const Frame& frame, std::string* vio
   if (!FindHandler(frame, &handler, violation)) return nullptr;
 
   ServerCall* call;
+  bool running;  // Its request is whole already, or will never be looked at.
   {
     MutexLock lock(mutex_);
     if (frame.call_id >= table_.size()) table_.resize(frame.call_id + 1, nullptr);
@@ -123,20 +126,20 @@ Readable::Work* ServerConnection::TakeStart(const Frame& frame, std::string* vio
     call->Reset(frame.call_id, handler, DeadlineOf(frame.timeout_ns), frame.message_size);
 
     if (owner_.draining()) {
-      call->Refuse(StatusCode::UNAVAILABLE, "Server is shutting down", /*not_begun=*/true);
+      call->Refuse(ShuttingDown(), /*not_begun=*/true);
     } else if (handler == nullptr) {
-      call->Refuse(StatusCode::UNIMPLEMENTED, "");
+      call->Refuse(Status(StatusCode::UNIMPLEMENTED, ""));
     } else if ((frame.flags & kFlagMessage) == 0) {
-      call->Refuse(StatusCode::INTERNAL, "");
+      call->Refuse(Status(StatusCode::INTERNAL, ""));
     } else if (int64_t{frame.message_size} > limits_.receive) {
-      CallOutcome outcome = MessageTooLarge("Received", frame.message_size, limits_.receive);
-      call->Refuse(outcome.code, std::move(outcome.text));
+      call->Refuse(MessageTooLarge("Received", frame.message_size, limits_.receive).status);
     }
     table_[frame.call_id] = call;
-    if (call->refused() || frame.message.size == frame.message_size) StartRunning(*call);
+    running = call->refused() || frame.message.size == frame.message_size;
+    if (running) StartRunning(*call);
   }
   if (call->refused()) return call;
-  return TakeBytes(*call, frame.message);
+  return TakeBytes(*call, frame.message, running);
 }
 
 Readable::Work* ServerConnection::TakeContinue(const Frame& frame, std::string* violation) {
@@ -151,21 +154,18 @@ Readable::Work* ServerConnection::TakeContinue(const Frame& frame, std::string* 
       return nullptr;
     }
   }
-  return TakeBytes(*call, frame.message);
+  return TakeBytes(*call, frame.message, /*running=*/false);
 }
 
-// Adds to the request of a call that assembles, or whose request this is. Returns it once it is to
-// run.
-Readable::Work* ServerConnection::TakeBytes(ServerCall& call, Bytes bytes) {
+// Adds to the request of a call. Returns the call once it is to run.
+Readable::Work* ServerConnection::TakeBytes(ServerCall& call, Bytes bytes, bool running) {
   const bool stored = call.Append(bytes.data, bytes.size);
+  if (!stored) call.Refuse(NoMemory("a request", call.request_size()).status);
+  if (running) return &call;
   if (stored && call.missing_bytes() > 0) return nullptr;
   MutexLock lock(mutex_);
-  if (!stored) {
-    call.Refuse(StatusCode::RESOURCE_EXHAUSTED, "no memory for the request");
-  } else if (!call.running && owner_.draining()) {
-    call.Refuse(StatusCode::UNAVAILABLE, "Server is shutting down", /*not_begun=*/true);
-  }
-  if (!call.running) StartRunning(call);
+  if (stored && owner_.draining()) call.Refuse(ShuttingDown(), /*not_begun=*/true);
+  StartRunning(call);
   return &call;
 }
 
@@ -177,7 +177,7 @@ Readable::Work* ServerConnection::TakeCancel(const Frame& frame) {
     if (call == nullptr) return nullptr;  // The FINISH is on its way.
     call->SetCancelled();
     if (!call->running) {  // The rest of its request will not come.
-      call->Refuse(StatusCode::CANCELLED, "CANCELLED");
+      call->Refuse(Cancelled().status);
       StartRunning(*call);
       work = call;
     }

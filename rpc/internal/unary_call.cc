@@ -14,8 +14,10 @@ namespace {
 // holds neither a lock nor the reading role.
 CallOutcome TakeOutcome(ClientCall& call, google::protobuf::MessageLite* response) {
   CallOutcome outcome = std::move(call.outcome());
-  if (outcome.code != StatusCode::OK) {
-    if (!call.start_sent && outcome.code == StatusCode::UNAVAILABLE) outcome.not_begun = true;
+  if (!outcome.status.ok()) {
+    if (!call.start_sent && outcome.status.error_code() == StatusCode::UNAVAILABLE) {
+      outcome.not_begun = true;
+    }
     return outcome;
   }
   if (!call.has_one_message()) {
@@ -35,23 +37,20 @@ CallOutcome RunUnaryCall(ClientConnection& connection, const RpcMethod& method,
                          ClientContext& context, const google::protobuf::MessageLite& request,
                          google::protobuf::MessageLite* response) {
   const transport::Deadline deadline = CallTie::deadline(context);
-  ClientCall* call = connection.NewCall();
+  bool has_id = false;
+  ClientCall* call = connection.NewCall(&has_id);
   if (call == nullptr) {
     CallOutcome outcome = ConnectionEnded(absl::UnavailableError("before the call"), "the server");
     outcome.not_begun = true;
     return outcome;
   }
-  CallOutcome outcome;
-  if (CallTie::Tie(context, *call)) {
-    if (connection.Await(*call, Operation::kGetId, deadline)) {
-      connection.SendRequest(*call, method, request, deadline);
-    }
-    connection.Await(*call, Operation::kReceiveStatus, deadline);
-    CallTie::Untie(context);
-    outcome = TakeOutcome(*call, response);
-  } else {
-    outcome = Cancelled();
+  const bool may_start = CallTie::Tie(context, *call);
+  if (may_start && (has_id || connection.Await(*call, Operation::kGetId, deadline))) {
+    connection.SendRequest(*call, method, request, deadline);
   }
+  if (may_start) connection.Await(*call, Operation::kReceiveStatus, deadline);
+  CallTie::Untie(context, *call);
+  CallOutcome outcome = may_start ? TakeOutcome(*call, response) : Cancelled();
   connection.Leave(*call);
   return outcome;
 }
