@@ -31,6 +31,8 @@ class Deadline {
   }
   template <typename Rep, typename Period>
   static Deadline After(std::chrono::duration<Rep, Period> duration) {
+    // duration_cast overflows for what is beyond 292 years.
+    if (std::chrono::duration<double>(duration).count() > 9e9) return Infinite();
     return AfterNanos(std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
   }
 

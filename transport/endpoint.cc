@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -99,6 +100,9 @@ absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
     absl::StatusOr<std::string> agreed = options.negotiate(connect_options.block);
     if (!agreed.ok()) return agreed.status();
     block = *std::move(agreed);
+  }
+  if (std::max(block.size(), connect_options.block.size()) > kMaxBlockSize) {
+    return internal::BlockTooLarge(std::max(block.size(), connect_options.block.size()));
   }
   absl::StatusOr<std::unique_ptr<Segment>> segment = Segment::Create(options.ring_size);
   if (!segment.ok()) return segment.status();

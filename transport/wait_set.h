@@ -2,10 +2,7 @@
 #ifndef LOCKET_TRANSPORT_WAIT_SET_H_
 #define LOCKET_TRANSPORT_WAIT_SET_H_
 
-#include <cstddef>
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "locket/transport/connection.h"
@@ -38,7 +35,7 @@ class WaitSet {
 
   // The tag of a connection whose TryReceive() is worth a call: it has a record, or has ended.
   // Receive one record (or the end: then Remove it) and call Wait() again; connections take turns.
-  // Null when the deadline passed or Wake() was called.
+  // Null when Wake() was called, before anything else, or the deadline passed.
   virtual void* Wait(Deadline deadline) = 0;
 
   // Makes the current Wait(), or else the next one, return null.

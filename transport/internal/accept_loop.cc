@@ -21,13 +21,19 @@ namespace {
 // How long the listener rests when the process is out of descriptors or memory.
 constexpr auto kRest = std::chrono::milliseconds(50);
 
-// Clients in their handshake at once; more wait in the socket's backlog.
+// Clients in their handshake at once; when more come, the oldest ones go.
 constexpr size_t kMaxHandshakes = 256;
 
-absl::Status Watch(int epoll, int fd, void* data) {
+// Clients that are accepted before the others go on.
+constexpr int kAcceptedInTurn = 64;
+
+// Refusals are logged this often at most.
+constexpr int64_t kRefusalNanos = 1'000'000'000;
+
+absl::Status Watch(int epoll, int fd, uint64_t id) {
   struct epoll_event event = {};
   event.events = EPOLLIN;
-  event.data.ptr = data;
+  event.data.u64 = id;
   if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0) return absl::OkStatus();
   return ErrnoStatus(errno, "epoll_ctl(EPOLL_CTL_ADD)");
 }
@@ -42,9 +48,9 @@ absl::StatusOr<std::unique_ptr<AcceptLoop>> AcceptLoop::Start(
   if (!loop->epoll_.valid()) return ErrnoStatus(errno, "epoll_create1");
   loop->waker_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!loop->waker_.valid()) return ErrnoStatus(errno, "eventfd");
-  absl::Status watched = Watch(loop->epoll_.get(), loop->waker_.get(), &loop->waker_);
+  absl::Status watched = Watch(loop->epoll_.get(), loop->waker_.get(), kWaker);
   if (!watched.ok()) return watched;
-  watched = Watch(loop->epoll_.get(), loop->listening_->descriptor(), loop->listening_.get());
+  watched = Watch(loop->epoll_.get(), loop->listening_->descriptor(), kListening);
   if (!watched.ok()) return watched;
   absl::StatusOr<std::thread> thread =
       StartThread("locket-accept", [running = loop.get()] { running->Run(); });
@@ -55,6 +61,10 @@ absl::StatusOr<std::unique_ptr<AcceptLoop>> AcceptLoop::Start(
 
 AcceptLoop::~AcceptLoop() {
   if (!thread_.joinable()) return;
+  if (owner_ != getpid()) {  // A forked child has no such thread.
+    thread_.detach();
+    return;
+  }
   stopping_.store(true, std::memory_order_release);
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(waker_.get(), &one, sizeof(one));
@@ -76,13 +86,9 @@ void AcceptLoop::Run() {
             : static_cast<int>(std::min<int64_t>(next.nanos_left() / 1'000'000 + 1, 1 << 30));
     const int count = epoll_wait(epoll_.get(), events, 32, millis);
     for (int i = 0; i < count; ++i) {
-      void* const data = events[i].data.ptr;
-      if (data == &waker_) continue;
-      if (data == listening_.get()) {
-        AcceptAll();
-      } else {
-        Advance(static_cast<AcceptHandshake*>(data));
-      }
+      const uint64_t id = events[i].data.u64;
+      if (id == kListening) AcceptSome();
+      if (id >= kFirstHandshake) Advance(id);
     }
     DropLate();
     if (resume_.passed()) WatchListening(true);
@@ -91,20 +97,20 @@ void AcceptLoop::Run() {
 
 Deadline AcceptLoop::NextDeadline() const {
   if (handshakes_.empty()) return resume_;
-  return Earlier(resume_, handshakes_.front().deadline());
+  return Earlier(resume_, handshakes_.begin()->second.deadline());
 }
 
 void AcceptLoop::WatchListening(bool on) {
   struct epoll_event event = {};
   if (on) event.events = EPOLLIN;
-  event.data.ptr = listening_.get();
+  event.data.u64 = kListening;
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listening_->descriptor(), &event);
   resume_ = on ? Deadline::Infinite() : Deadline::After(kRest);
 }
 
-void AcceptLoop::AcceptAll() {
-  for (;;) {
-    if (handshakes_.size() >= kMaxHandshakes) return WatchListening(false);
+void AcceptLoop::AcceptSome() {
+  // Not all at once: those in their handshake have a turn in between.
+  for (int i = 0; i < kAcceptedInTurn; ++i) {
     UniqueFd client(
         accept4(listening_->descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!client.valid()) {
@@ -112,53 +118,77 @@ void AcceptLoop::AcceptAll() {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
       // EMFILE, ENFILE, ENOMEM, ENOBUFS: the client stays in the backlog, and the loop must not
       // spin on it.
-      Log(LogSeverity::kWarning,
-          absl::StrCat("cannot accept a client now: ",
-                       std::string(ErrnoStatus(errno, "accept4").message())));
+      LogRefusal(ErrnoStatus(errno, "accept4"));
       return WatchListening(false);
     }
+    MakeRoom();
+    const uint64_t id = next_id_++;
     const int fd = client.get();
-    handshakes_.emplace_back(std::move(client), options_);
-    AcceptHandshake* const handshake = &handshakes_.back();
-    if (absl::Status watched = Watch(epoll_.get(), fd, handshake); !watched.ok()) Drop(handshake);
-  }
-}
-
-void AcceptLoop::Advance(AcceptHandshake* handshake) {
-  absl::StatusOr<AcceptHandshake::Progress> progress = handshake->Advance();
-  if (!progress.ok()) {
-    // A client that hangs up before its hello says nothing worth a line.
-    if (!absl::IsUnavailable(progress.status())) {
-      Log(LogSeverity::kWarning,
-          absl::StrCat("refused a client: ", std::string(progress.status().message())));
+    const auto handshake = handshakes_.try_emplace(id, std::move(client), options_).first;
+    if (absl::Status watched = Watch(epoll_.get(), fd, id); !watched.ok()) {
+      LogRefusal(watched);
+      Drop(handshake);
     }
-    return Drop(handshake);
   }
-  if (*progress == AcceptHandshake::Progress::kDone) Finish(handshake);
 }
 
-void AcceptLoop::Finish(AcceptHandshake* handshake) {
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, handshake->socket(), nullptr);
+// Those whom the server will refuse anyway go first, and within each kind the oldest.
+void AcceptLoop::MakeRoom() {
+  if (handshakes_.size() < kMaxHandshakes) return;
+  auto victim = std::find_if(handshakes_.begin(), handshakes_.end(),
+                             [](const auto& each) { return !each.second.trusted(); });
+  if (victim == handshakes_.end()) victim = handshakes_.begin();
+  LogRefusal(absl::ResourceExhaustedError("too many clients are in their handshake"));
+  Drop(victim);
+}
+
+void AcceptLoop::Advance(uint64_t id) {
+  const auto found = handshakes_.find(id);
+  if (found == handshakes_.end()) return;  // Dropped since the event.
+  absl::StatusOr<AcceptHandshake::Progress> progress = found->second.Advance();
+  // A client that hangs up before it is done says nothing worth a line.
+  if (!progress.ok() && !absl::IsUnavailable(progress.status())) LogRefusal(progress.status());
+  if (progress.ok() && *progress == AcceptHandshake::Progress::kMore) return;
+  if (progress.ok()) Finish(found->second);
+  Drop(found);
+}
+
+void AcceptLoop::Finish(AcceptHandshake& handshake) {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, handshake.socket(), nullptr);
   absl::StatusOr<std::unique_ptr<ShmConnection>> connection =
-      ShmConnection::Create(handshake->Take(), Side::kAccepting, options_.spin);
-  Drop(handshake);
-  if (!connection.ok()) {
-    Log(LogSeverity::kWarning,
-        absl::StrCat("dropped a client: ", std::string(connection.status().message())));
-    return;
-  }
+      ShmConnection::Create(handshake.Take(), Side::kAccepting, options_.spin);
+  if (!connection.ok()) return LogRefusal(connection.status());
   on_connection_(*std::move(connection));
 }
 
-void AcceptLoop::Drop(AcceptHandshake* handshake) {
-  // Closing the socket takes it out of epoll.
-  handshakes_.remove_if([handshake](const AcceptHandshake& each) { return &each == handshake; });
+void AcceptLoop::Drop(Handshakes::iterator handshake) {
+  // Explicitly: where a forked child has the socket too, closing it takes it out of nothing.
+  if (const int fd = handshake->second.socket(); fd >= 0) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  }
+  handshakes_.erase(handshake);
 }
 
 void AcceptLoop::DropLate() {
-  while (!handshakes_.empty() && handshakes_.front().deadline().passed()) {
-    handshakes_.pop_front();
+  while (!handshakes_.empty() && handshakes_.begin()->second.deadline().passed()) {
+    LogRefusal(absl::DeadlineExceededError("a client did not finish its handshake in time"));
+    Drop(handshakes_.begin());
   }
+}
+
+// One line a second: a client cannot fill the log.
+void AcceptLoop::LogRefusal(const absl::Status& why) {
+  const int64_t now = MonotonicNanos();
+  if (now - refusal_logged_at_ < kRefusalNanos) {
+    ++refusals_unlogged_;
+    return;
+  }
+  std::string text = absl::StrCat("refused a client of ", listening_->address().ToString(), ": ",
+                                  std::string(why.message()));
+  if (refusals_unlogged_ > 0) absl::StrAppend(&text, " (and ", refusals_unlogged_, " more before)");
+  Log(LogSeverity::kWarning, text);
+  refusal_logged_at_ = now;
+  refusals_unlogged_ = 0;
 }
 
 }  // namespace locket::transport::internal

@@ -2,8 +2,11 @@
 #ifndef LOCKET_TRANSPORT_INTERNAL_ACCEPT_LOOP_H_
 #define LOCKET_TRANSPORT_INTERNAL_ACCEPT_LOOP_H_
 
+#include <unistd.h>
+
 #include <atomic>
-#include <list>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -27,23 +30,32 @@ class AcceptLoop final : public Listener {
   int port() const override;
 
  private:
-  using Handshakes = std::list<AcceptHandshake>;
+  // What epoll reports: one of the two, or a handshake by its id, so that the report of one that is
+  // gone meets nothing.
+  static constexpr uint64_t kWaker = 0;
+  static constexpr uint64_t kListening = 1;
+  static constexpr uint64_t kFirstHandshake = 2;
+  using Handshakes = std::map<uint64_t, AcceptHandshake>;
 
   AcceptLoop(std::unique_ptr<ListeningSocket> listening, ListenOptions options,
              OnConnection on_connection)
-      : listening_(std::move(listening)),
+      : owner_(getpid()),
+        listening_(std::move(listening)),
         options_(std::move(options)),
         on_connection_(std::move(on_connection)) {}
 
   void Run();
-  void AcceptAll();
-  void Advance(AcceptHandshake* handshake);
-  void Finish(AcceptHandshake* handshake);
-  void Drop(AcceptHandshake* handshake);
+  void AcceptSome();
+  void Advance(uint64_t id);
+  void Finish(AcceptHandshake& handshake);
+  void Drop(Handshakes::iterator handshake);
   void DropLate();
+  void MakeRoom();
+  void LogRefusal(const absl::Status& why);
   void WatchListening(bool on);
   Deadline NextDeadline() const;
 
+  const pid_t owner_;
   std::unique_ptr<ListeningSocket> listening_;
   const ListenOptions options_;
   const OnConnection on_connection_;
@@ -52,8 +64,11 @@ class AcceptLoop final : public Listener {
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 
-  // The thread's own. All have the same time, so the first is the one that is late first.
+  // The thread's own. By age: all have the same time, so the first is the one that is late first.
   Handshakes handshakes_;
+  uint64_t next_id_ = kFirstHandshake;
+  int64_t refusal_logged_at_ = 0;
+  int refusals_unlogged_ = 0;
   // While the process has no descriptor to accept with: when to try again.
   Deadline resume_ = Deadline::Infinite();
 };

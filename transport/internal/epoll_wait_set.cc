@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/internal/spin.h"
 
@@ -16,10 +17,14 @@ namespace {
 // Connections that are polled at once; what goes beyond is parked again.
 constexpr size_t kMaxHot = 8;
 
-// How often a thread that finds hot connections busy looks at the parked ones, and after how many
-// waits that found something at once it reads the clock for that.
+// How often a thread that finds hot connections busy looks at the parked ones. It reads the clock
+// for that every few waits: fewer while a wait's work takes long.
 constexpr int64_t kPollNanos = 50'000;
-constexpr uint32_t kWaitsPerClock = 64;
+constexpr uint32_t kMaxWaitsPerClock = 64;
+
+// An honest client rings in vain once at most between two records: when its bell crossed the look
+// by which the reader found the record.
+constexpr int kMaxRingsInVain = 64;
 
 int TimeoutMillis(Deadline deadline) {
   if (deadline.infinite()) return -1;
@@ -33,17 +38,19 @@ int TimeoutMillis(Deadline deadline) {
 absl::Status EpollWaitSet::Add(Connection* connection, void* tag) {
   auto* const shm = static_cast<ShmConnection*>(connection);
   MutexLock lock(mutex_);
-  auto entry = std::make_unique<Entry>(Entry{shm, tag});
+  auto entry = std::make_unique<Entry>(this, shm, tag);
+  Entry* const added = entry.get();
   struct epoll_event event = {};
   event.events = EPOLLIN | EPOLLET;
-  event.data.ptr = entry.get();
+  event.data.ptr = added;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, shm->doorbell(), &event) != 0) {
     return ErrnoStatus(errno, "epoll_ctl(EPOLL_CTL_ADD) of a doorbell");
   }
   entries_.emplace(connection, std::move(entry));
+  shm->SetEndListener(added);
   // The waiting thread makes it hot, and parks it when it is silent: a record that came before is
   // not overlooked.
-  shm->RingOwnDoorbell();
+  LookAt(added);
   return absl::OkStatus();
 }
 
@@ -52,14 +59,36 @@ void EpollWaitSet::Remove(Connection* connection) {
   const auto found = entries_.find(connection);
   if (found == entries_.end()) return;
   Entry* const entry = found->second.get();
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry->connection->doorbell(), nullptr);
+  entry->connection->SetEndListener(nullptr);
+  // Not in a forked child, whose epoll is the parent's.
+  if (owner_ == getpid()) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry->connection->doorbell(), nullptr);
+  }
+  {
+    MutexLock list_lock(list_mutex_);
+    to_look_at_.erase(std::remove(to_look_at_.begin(), to_look_at_.end(), entry),
+                      to_look_at_.end());
+  }
   hot_.erase(std::remove(hot_.begin(), hot_.end(), entry), hot_.end());
   entries_.erase(found);
 }
 
+void EpollWaitSet::LookAt(Entry* entry) {
+  {
+    MutexLock lock(list_mutex_);
+    to_look_at_.push_back(entry);
+  }
+  WriteWaker();
+}
+
 void EpollWaitSet::Wake() {
-  woken_.store(true, std::memory_order_release);
+  woken_.store(true, std::memory_order_seq_cst);
+  WriteWaker();
+}
+
+void EpollWaitSet::WriteWaker() {
   const uint64_t one = 1;
+  // It cannot be full: the waiting thread reads it, and it takes 2^64 - 2.
   [[maybe_unused]] const ssize_t written = write(waker_.get(), &one, sizeof(one));
 }
 
@@ -67,24 +96,36 @@ EpollWaitSet::Entry* EpollWaitSet::NextReady() {
   for (size_t i = 0; i < hot_.size(); ++i) {
     if (turn_ >= hot_.size()) turn_ = 0;
     Entry* const entry = hot_[turn_++];
-    if (entry->connection->Readable()) return entry;
+    if (!entry->connection->Readable()) continue;
+    entry->rings_in_vain = 0;
+    return entry;
   }
   return nullptr;
 }
 
 int64_t EpollWaitSet::SpinNanos() const {
   int64_t nanos = 0;
-  for (const Entry* entry : hot_) nanos = std::max(nanos, entry->connection->spin_nanos());
+  for (const Entry* entry : hot_) {
+    // Not for a bell that rings in vain: that would be a client's way to our CPU.
+    if (entry->rings_in_vain <= 1) nanos = std::max(nanos, entry->connection->spin_nanos());
+  }
   return nanos;
+}
+
+// Parks the connection at hot_[place]; false if it has something to read after all.
+bool EpollWaitSet::Park(size_t place) {
+  Entry* const entry = hot_[place];
+  if (!entry->connection->ParkReader()) return false;
+  entry->hot = false;
+  hot_[place] = hot_.back();
+  hot_.pop_back();
+  return true;
 }
 
 // Parks every hot connection; false if one of them has something to read after all.
 bool EpollWaitSet::ParkAll() {
-  for (size_t i = 0; i < hot_.size();) {
-    if (!hot_[i]->connection->ParkReader()) return false;
-    hot_[i]->hot = false;
-    hot_[i] = hot_.back();
-    hot_.pop_back();
+  while (!hot_.empty()) {
+    if (!Park(hot_.size() - 1)) return false;
   }
   return true;
 }
@@ -92,34 +133,46 @@ bool EpollWaitSet::ParkAll() {
 // Parks the silent ones of too many hot connections.
 void EpollWaitSet::Demote() {
   for (size_t i = 0; i < hot_.size() && hot_.size() > kMaxHot;) {
-    if (!hot_[i]->connection->ParkReader()) {
-      ++i;
-      continue;
-    }
-    hot_[i]->hot = false;
-    hot_[i] = hot_.back();
-    hot_.pop_back();
+    if (!Park(i)) ++i;
   }
 }
 
-// Makes hot what epoll reports, waiting until the deadline at most.
+void EpollWaitSet::MakeHot(Entry* entry) {
+  entry->connection->UnparkReader();
+  if (entry->hot) return;
+  entry->hot = true;
+  hot_.push_back(entry);
+}
+
+// Makes hot what rang or is to be looked at, waiting until the deadline at most.
 void EpollWaitSet::Poll(Deadline deadline) {
   struct epoll_event events[64];
   const int count = epoll_wait(epoll_.get(), events, 64, TimeoutMillis(deadline));
   for (int i = 0; i < count; ++i) {
     auto* const entry = static_cast<Entry*>(events[i].data.ptr);
-    if (entry == nullptr) continue;  // The waker, whose flag tells all.
-    entry->connection->UnparkReader();
-    if (entry->hot) continue;
-    entry->hot = true;
-    hot_.push_back(entry);
+    if (entry != nullptr) {
+      if (++entry->rings_in_vain > kMaxRingsInVain) {
+        entry->connection->Close(absl::InternalError(absl::StrCat(
+            "the client rang more than ", kMaxRingsInVain, " times without a record")));
+      }
+      MakeHot(entry);
+      continue;
+    }
+    uint64_t writes;
+    [[maybe_unused]] const ssize_t taken = read(waker_.get(), &writes, sizeof(writes));
+    MutexLock lock(list_mutex_);
+    for (Entry* each : to_look_at_) MakeHot(each);
+    to_look_at_.clear();
   }
 }
 
 // Looks at the parked connections now and then, however busy the hot ones are.
 void EpollWaitSet::PollIfDue() {
   const int64_t now = MonotonicNanos();
-  if (now - polled_at_ < kPollNanos) return;
+  const bool due = now - polled_at_ >= kPollNanos;
+  waits_allowed_ = due ? 1 : std::min(2 * waits_allowed_, kMaxWaitsPerClock);
+  waits_left_ = waits_allowed_;
+  if (!due) return;
   polled_at_ = now;
   Poll(Deadline::AtNanos(0));
   Demote();
@@ -131,12 +184,12 @@ bool EpollWaitSet::TakeWake() {
 }
 
 void* EpollWaitSet::Wait(Deadline deadline) {
-  if (++waits_ % kWaitsPerClock == 0) PollIfDue();
+  if (waits_left_-- == 0) PollIfDue();
   for (;;) {
     Spin spin(SpinNanos());
     do {
-      if (Entry* const ready = NextReady()) return ready->tag;
       if (TakeWake()) return nullptr;
+      if (Entry* const ready = NextReady()) return ready->tag;
       if (!spin.at_clock()) continue;
       if (deadline.passed()) return nullptr;
       PollIfDue();

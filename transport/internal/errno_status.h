@@ -1,4 +1,5 @@
-// errno becomes a Status here, at the system call, and nowhere else.
+// errno becomes a Status here, at the system call. (Where an errno is no error of the call but news
+// of the peer, such as EPIPE, its caller says what it means.)
 #ifndef LOCKET_TRANSPORT_INTERNAL_ERRNO_STATUS_H_
 #define LOCKET_TRANSPORT_INTERNAL_ERRNO_STATUS_H_
 

@@ -18,8 +18,8 @@ struct futex_waitv Waiter(FutexWord word, uint32_t flags) {
   return waiter;
 }
 
-void Wake(const std::atomic<uint32_t>& word, int flags) {
-  syscall(SYS_futex, &word, FUTEX_WAKE | flags, INT_MAX, nullptr, nullptr, 0);
+void Wake(const std::atomic<uint32_t>& word, int flags, int sleepers) {
+  syscall(SYS_futex, &word, FUTEX_WAKE | flags, sleepers, nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ void FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline) {
   syscall(SYS_futex_waitv, waiters, 2, 0, deadline.infinite() ? nullptr : &until, CLOCK_MONOTONIC);
 }
 
-void FutexWakeShared(const std::atomic<uint32_t>& word) { Wake(word, 0); }
-void FutexWakeLocal(const std::atomic<uint32_t>& word) { Wake(word, FUTEX_PRIVATE_FLAG); }
+void FutexWakeShared(const std::atomic<uint32_t>& word) { Wake(word, 0, 1); }
+void FutexWakeLocal(const std::atomic<uint32_t>& word) { Wake(word, FUTEX_PRIVATE_FLAG, INT_MAX); }
 
 bool FutexWaitTwoWorks() {
   const std::atomic<uint32_t> word{0};

@@ -20,8 +20,10 @@ struct FutexWord {
 // word has already changed. `shared` lies in memory of two processes, `local` in this one's.
 void FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline);
 
-// Wakes everybody who sleeps on the word.
+// Wakes the one thread that sleeps on the word by the rules of the ring. One, however many a
+// hostile peer lets sleep there.
 void FutexWakeShared(const std::atomic<uint32_t>& word);
+// Wakes everybody who sleeps on the word.
 void FutexWakeLocal(const std::atomic<uint32_t>& word);
 
 // Whether this kernel has futex_waitv (Linux 5.16), and no seccomp filter refuses it.

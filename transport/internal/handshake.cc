@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,11 +20,6 @@ namespace {
 
 // A descriptor by which the peer can watch this process; invalid where the kernel refuses one.
 UniqueFd OwnPidfd() { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))); }
-
-absl::Status BlockTooLarge(size_t size) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("an opaque block of ", size, " bytes is over ", kMaxBlockSize));
-}
 
 absl::Status SendWith(int socket, std::string_view bytes, std::initializer_list<int> descriptors) {
   const UniqueFd pidfd = OwnPidfd();
@@ -45,13 +41,25 @@ absl::Status RefusalOf(std::string_view bytes) {
                                    absl::CHexEscape(std::string(TailOf<Refused>(bytes)))));
 }
 
-absl::StatusOr<SocketMessage> ReceiveWelcome(int socket, Deadline deadline) {
+// The server's next message; its refusal is an error.
+absl::StatusOr<SocketMessage> ReceiveAnswer(int socket, Deadline deadline) {
   absl::StatusOr<SocketMessage> message = ReceiveMessage(socket, kMaxMessageSize, deadline);
   if (!message.ok()) return message.status();
   absl::StatusOr<MessageKind> kind = DecodeKind(message->bytes);
   if (!kind.ok()) return kind.status();
   if (*kind == MessageKind::kRefused) return RefusalOf(message->bytes);
   return message;
+}
+
+// Whether the descriptor is an eventfd, or at least nothing that a write could harm: a pipe would
+// raise SIGPIPE, a file would be written to.
+absl::Status CheckDoorbell(int doorbell) {
+  struct stat stat;
+  if (fstat(doorbell, &stat) != 0) return ErrnoStatus(errno, "fstat of the doorbell");
+  // Descriptors without an inode of their own have no type.
+  if ((stat.st_mode & S_IFMT) == 0) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrFormat("the server's doorbell is a file of mode %#o, and no eventfd", stat.st_mode));
 }
 
 absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) {
@@ -72,6 +80,7 @@ absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) 
     return absl::InternalError(absl::StrCat("the server's welcome has ", message.descriptors.size(),
                                             " descriptors, and not 2 or 3"));
   }
+  if (absl::Status bell = CheckDoorbell(message.descriptors[1].get()); !bell.ok()) return bell;
   const SegmentGeometry geometry{welcome.ring_size, welcome.ring_offset};
   if (welcome.ring_size > kMaxRingSize || welcome.segment_size != geometry.segment_size()) {
     return absl::InternalError(absl::StrCat("the server's segment of ", welcome.segment_size,
@@ -82,13 +91,18 @@ absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) 
 
 }  // namespace
 
+absl::Status BlockTooLarge(size_t size) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("an opaque block of ", size, " bytes is over ", kMaxBlockSize));
+}
+
 absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
                                              Deadline deadline) {
   if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
   const int fd = socket.get();
   if (absl::Status sent = SendWith(fd, Encode(Hello(), block), {}); !sent.ok()) return sent;
 
-  absl::StatusOr<SocketMessage> message = ReceiveWelcome(fd, deadline);
+  absl::StatusOr<SocketMessage> message = ReceiveAnswer(fd, deadline);
   if (!message.ok()) return message.status();
   absl::StatusOr<Welcome> welcome = Decode<Welcome>(message->bytes);
   if (!welcome.ok()) return welcome.status();
@@ -108,7 +122,7 @@ absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string&
   established.segment = *std::move(segment);
 
   if (absl::Status sent = SendMessage(fd, Encode(Mapped())); !sent.ok()) return sent;
-  absl::StatusOr<SocketMessage> last = ReceiveMessage(fd, kMaxMessageSize, deadline);
+  absl::StatusOr<SocketMessage> last = ReceiveAnswer(fd, deadline);
   if (!last.ok()) return last.status();
   if (absl::StatusOr<Sealed> sealed = Decode<Sealed>(last->bytes); !sealed.ok()) {
     return sealed.status();
@@ -118,33 +132,39 @@ absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string&
   return established;
 }
 
+AcceptHandshake::AcceptHandshake(UniqueFd socket, const ListenOptions& options)
+    : options_(options), deadline_(Deadline::After(options.handshake_timeout)) {
+  absl::StatusOr<PeerIdentity> peer = ConnectedPeer(socket.get());
+  trusted_ = peer.ok() ? CheckPeer(*peer, "client") : peer.status();
+  if (peer.ok()) established_.peer = *peer;
+  established_.socket = std::move(socket);
+}
+
 absl::StatusOr<AcceptHandshake::Progress> AcceptHandshake::Advance() {
   absl::StatusOr<std::optional<SocketMessage>> message =
       TryReceiveMessage(socket(), kMaxMessageSize);
-  if (!message.ok()) return message.status();
-  if (!message->has_value()) return Progress::kMore;
-  if (!welcomed_) {
-    absl::Status answered = OnHello(**std::move(message));
-    if (!answered.ok()) {
-      Refused refused;
-      refused.code = static_cast<uint32_t>(answered.code());
-      // A client that does not take its refusal is dropped all the same.
-      SendMessage(socket(),
-                  Encode(refused, std::string(answered.message()).substr(0, kMaxTailSize)))
-          .IgnoreError();
-      return answered;
-    }
-    welcomed_ = true;
-    return Progress::kMore;
+  if (message.ok() && !message->has_value()) return Progress::kMore;
+  absl::Status status = message.status();
+  if (status.ok()) status = welcomed_ ? OnMapped(**message) : OnHello(**message);
+  if (!status.ok()) {
+    Refuse(status);
+    return status;
   }
-  if (absl::Status mapped = OnMapped(**message); !mapped.ok()) return mapped;
-  return Progress::kDone;
+  const bool done = welcomed_;
+  welcomed_ = true;
+  return done ? Progress::kDone : Progress::kMore;
 }
 
-absl::Status AcceptHandshake::OnHello(SocketMessage message) {
-  absl::StatusOr<PeerIdentity> peer = ConnectedPeer(socket());
-  if (!peer.ok()) return peer.status();
-  if (absl::Status trusted = CheckPeer(*peer, "client"); !trusted.ok()) return trusted;
+// A client that does not take its refusal is dropped all the same.
+void AcceptHandshake::Refuse(const absl::Status& why) {
+  Refused refused;
+  refused.code = static_cast<uint32_t>(why.code());
+  SendMessage(socket(), Encode(refused, std::string(why.message()).substr(0, kMaxTailSize)))
+      .IgnoreError();
+}
+
+absl::Status AcceptHandshake::OnHello(const SocketMessage& message) {
+  if (!trusted_.ok()) return trusted_;
   absl::StatusOr<Hello> hello = Decode<Hello>(message.bytes);
   if (!hello.ok()) return hello.status();
   absl::StatusOr<uint16_t> version = ChooseVersion(hello->min_version, hello->max_version);
@@ -154,7 +174,6 @@ absl::Status AcceptHandshake::OnHello(SocketMessage message) {
     return absl::UnavailableError(
         absl::StrCat("words of ", hello->word_size, " bytes of the client are not ", kWordSize));
   }
-  established_.peer = *peer;
   established_.peer_block = TailOf<Hello>(message.bytes);
   std::string block;
   if (options_.negotiate) {

@@ -24,6 +24,9 @@ struct Established {
   std::string peer_block;
 };
 
+// The error for an opaque block of more than kMaxBlockSize bytes.
+absl::Status BlockTooLarge(size_t size);
+
 // The connecting side, from a connected socket that has SO_PASSCRED set. Waits for the peer, until
 // the deadline at most.
 absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
@@ -34,12 +37,14 @@ class AcceptHandshake {
  public:
   enum class Progress { kMore, kDone };
 
-  AcceptHandshake(UniqueFd socket, const ListenOptions& options)
-      : options_(options), deadline_(Deadline::After(options.handshake_timeout)) {
-    established_.socket = std::move(socket);
-  }
+  AcceptHandshake(UniqueFd socket, const ListenOptions& options);
 
   int socket() const { return established_.socket.get(); }
+
+  // Whether the client may have a connection at all; one that may not is told so when it says
+  // Hello.
+  bool trusted() const { return trusted_.ok(); }
+
   Deadline deadline() const { return deadline_; }
 
   // Goes on with what the client has sent; call it whenever the socket is readable. An error ends
@@ -50,11 +55,13 @@ class AcceptHandshake {
   Established Take() { return std::move(established_); }
 
  private:
-  absl::Status OnHello(SocketMessage message);
+  absl::Status OnHello(const SocketMessage& message);
+  void Refuse(const absl::Status& why);
   absl::Status OnMapped(const SocketMessage& message);
 
   const ListenOptions& options_;
   const Deadline deadline_;
+  absl::Status trusted_;
   bool welcomed_ = false;
   Established established_;
 };

@@ -66,7 +66,8 @@ absl::StatusOr<bool> IsAlive(const Address& address) {
     case ENOENT:
       return false;
     default:
-      // EAGAIN is a full backlog, EPROTOTYPE somebody else's kind of socket, EACCES another user's.
+      // EAGAIN is a full backlog, EPROTOTYPE somebody else's kind of socket, EACCES another user's:
+      // not known to be dead.
       return true;
   }
 }
@@ -99,18 +100,19 @@ absl::Status ListeningSocket::ListenAtPath() {
     absl::StatusOr<bool> alive = IsAlive(address_);
     if (!alive.ok()) return alive.status();
     if (*alive) {
-      return absl::AlreadyExistsError(absl::StrCat("a live process listens on ", path));
+      return absl::AlreadyExistsError(absl::StrCat("another process listens on ", path,
+                                                   ", or may: it is not known to be dead"));
     }
   }
 
-  // Through /proc, so that the temporary name cannot be too long.
+  // Through /proc, which must be mounted, so that the temporary name cannot be too long.
   static std::atomic<uint32_t> count{0};
   const std::string name = absl::StrCat(".locket.", getpid(), ".", count.fetch_add(1));
   const std::string temporary = absl::StrCat("/proc/self/fd/", lock->get(), "/", name);
   const SocketAddress where = ToSocketAddress({Address::Kind::kPath, temporary});
   unlinkat(lock->get(), name.c_str(), 0);  // Of a dead process that had our pid.
   if (bind(socket_.get(), where.get(), where.size) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("bind in ", directory));
+    return ErrnoStatus(errno, absl::StrCat("bind(", temporary, ") in ", directory));
   }
   absl::Status status = absl::OkStatus();
   struct stat own;
@@ -152,7 +154,8 @@ absl::Status ListeningSocket::ListenAtName() {
 }
 
 ListeningSocket::~ListeningSocket() {
-  if (inode_ == 0) return;
+  // A forked child has a copy of this object, and must leave the parent's file alone.
+  if (inode_ == 0 || owner_ != getpid()) return;
   absl::StatusOr<UniqueFd> lock = LockDirectory(DirectoryOf(address_.name));
   if (!lock.ok()) return;  // The file stays: the next server finds it dead.
   struct stat found;

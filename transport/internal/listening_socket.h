@@ -3,6 +3,7 @@
 #define LOCKET_TRANSPORT_INTERNAL_LISTENING_SOCKET_H_
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -33,11 +34,12 @@ class ListeningSocket {
 
  private:
   ListeningSocket(Address address, UniqueFd socket)
-      : address_(std::move(address)), socket_(std::move(socket)) {}
+      : owner_(getpid()), address_(std::move(address)), socket_(std::move(socket)) {}
 
   absl::Status ListenAtPath();
   absl::Status ListenAtName();
 
+  const pid_t owner_;
   Address address_;
   UniqueFd socket_;
   // Of the socket file that is ours.

@@ -1,6 +1,7 @@
 #include "locket/transport/internal/peer_watch.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -21,8 +22,11 @@ absl::Status StateOf(int socket) {
     received = recv(socket, &byte, sizeof(byte), MSG_DONTWAIT | MSG_PEEK);
   } while (received < 0 && errno == EINTR);
   if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return absl::OkStatus();
-  if (received <= 0) return absl::UnavailableError("Socket closed");
-  return absl::InternalError("the peer sent bytes on the control socket, which must stay silent");
+  // An empty packet reads as the end of file does, but does not hang up.
+  struct pollfd hung_up = {socket, POLLRDHUP, 0};
+  if (received <= 0 && poll(&hung_up, 1, 0) == 1) return absl::UnavailableError("Socket closed");
+  return absl::InternalError(
+      "the peer sent a message on the control socket, which must stay silent");
 }
 
 }  // namespace
@@ -31,7 +35,7 @@ absl::StatusOr<PeerWatch*> PeerWatch::Get() {
   static Mutex* const mutex = new Mutex;
   static PeerWatch* watch = nullptr;
   MutexLock lock(*mutex);
-  if (watch != nullptr) return watch;
+  if (watch != nullptr && watch->owner_ == getpid()) return watch;
   UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return ErrnoStatus(errno, "epoll_create1");
   std::unique_ptr<PeerWatch> created(new PeerWatch(std::move(epoll)));
@@ -58,6 +62,7 @@ absl::StatusOr<uint64_t> PeerWatch::Add(int socket, PeerWatched* watched) {
 }
 
 void PeerWatch::Remove(uint64_t id) {
+  if (owner_ != getpid()) return;
   MutexLock lock(mutex_);
   const auto entry = entries_.find(id);
   if (entry == entries_.end()) return;

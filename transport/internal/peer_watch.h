@@ -2,6 +2,9 @@
 #ifndef LOCKET_TRANSPORT_INTERNAL_PEER_WATCH_H_
 #define LOCKET_TRANSPORT_INTERNAL_PEER_WATCH_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -24,10 +27,11 @@ class PeerWatched {
   ~PeerWatched() = default;
 };
 
-// Watches control sockets for their end of file. Every state of the peer's process ends there:
-// exit, SIGKILL, a closed connection; a stopped process is not a dead one. The process has one,
-// which is leaked on purpose: its thread (locket-watch) sleeps in epoll for as long as the process
-// lives and never delays its exit.
+// Watches control sockets for their end of file: the kernel delivers it at exit, SIGKILL and close,
+// once no process has the peer's socket any more (a forked child of the peer may). A stopped
+// process is not a dead one. The process has one watch, which is leaked on purpose: its thread
+// (locket-watch) sleeps in epoll for as long as the process lives and never delays its exit. A
+// forked child makes a watch of its own.
 //
 // Thread safety: any thread.
 class PeerWatch {
@@ -39,11 +43,12 @@ class PeerWatch {
   // Watches `socket`, which must stay open until Remove().
   absl::StatusOr<uint64_t> Add(int socket, PeerWatched* watched);
 
-  // Watches no longer. When it returns, OnPeerGone() of it neither runs nor will run.
+  // Watches no longer. When it returns, OnPeerGone() of it neither runs nor will run. In a forked
+  // child it does nothing: the epoll is the parent's.
   void Remove(uint64_t id);
 
  private:
-  explicit PeerWatch(UniqueFd epoll) : epoll_(std::move(epoll)) {}
+  explicit PeerWatch(UniqueFd epoll) : owner_(getpid()), epoll_(std::move(epoll)) {}
 
   struct Entry {
     int socket;
@@ -53,6 +58,7 @@ class PeerWatch {
   [[noreturn]] void Run();
   void Check(uint64_t id);
 
+  const pid_t owner_;
   const UniqueFd epoll_;
   Mutex mutex_;  // Held during OnPeerGone(), so that Remove() waits for it.
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;

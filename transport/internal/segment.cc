@@ -57,6 +57,17 @@ absl::Status CheckSeals(int memory, int wanted) {
       "the peer's memory has the seals %#x, and not all of %#x", seals < 0 ? 0 : seals, wanted));
 }
 
+// Whether every page of the memory is allocated: who maps it can punch holes until it is sealed for
+// good, and touching a hole later may be SIGBUS.
+absl::Status CheckAllocated(int memory, uint64_t size) {
+  struct stat stat;
+  if (fstat(memory, &stat) != 0) return ErrnoStatus(errno, "fstat of the segment's memory");
+  const uint64_t allocated = static_cast<uint64_t>(stat.st_blocks) * 512;
+  if (allocated >= size) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("the segment has ", allocated, " of ", size,
+                                          " bytes allocated: the peer punched holes"));
+}
+
 void* MapShared(void* at, int fixed, size_t size, int memory, uint64_t offset) {
   return mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, memory,
               static_cast<off_t>(offset));
@@ -148,14 +159,18 @@ absl::Status Segment::SealForGood() {
   if (fcntl(memory_.get(), F_ADD_SEALS, kFinalSeals) != 0) {
     return ErrnoStatus(errno, "fcntl(memfd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)");
   }
-  memory_.Reset();
-  return absl::OkStatus();
+  return LetGo();
 }
 
 absl::Status Segment::CheckSealedForGood() {
   absl::Status sealed = CheckSeals(memory_.get(), kSizeSeals | kFinalSeals);
-  if (sealed.ok()) memory_.Reset();
-  return sealed;
+  return sealed.ok() ? LetGo() : sealed;
+}
+
+absl::Status Segment::LetGo() {
+  absl::Status allocated = CheckAllocated(memory_.get(), geometry_.segment_size());
+  memory_.Reset();
+  return allocated;
 }
 
 }  // namespace locket::transport::internal

@@ -40,7 +40,8 @@ class Segment {
   Segment& operator=(const Segment&) = delete;
 
   // Once both sides have mapped: nobody can map it writable again, punch holes, or add seals.
-  // Closes the descriptor, which nobody needs any more.
+  // INTERNAL if the peer has punched one before. Closes the descriptor, which nobody needs any
+  // more.
   absl::Status SealForGood();
   // The other side's check of that. INTERNAL.
   absl::Status CheckSealedForGood();
@@ -55,6 +56,7 @@ class Segment {
       : memory_(std::move(memory)), geometry_(geometry) {}
 
   absl::Status MapAll();
+  absl::Status LetGo();
 
   UniqueFd memory_;
   const SegmentGeometry geometry_;

@@ -1,6 +1,6 @@
 #include "locket/transport/internal/shm_connection.h"
 
-#include <sys/eventfd.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,12 +39,6 @@ void AnnounceWaking(std::atomic<uint32_t>& state) {
   state.store(kRunning, std::memory_order_relaxed);
 }
 
-void RingDoorbell(int doorbell) {
-  const uint64_t one = 1;
-  // An eventfd that is full has rung: nothing to do.
-  [[maybe_unused]] const ssize_t written = write(doorbell, &one, sizeof(one));
-}
-
 }  // namespace
 
 ShmConnection::ShmConnection(Established established, Side side, SpinOptions spin)
@@ -67,13 +61,13 @@ absl::StatusOr<std::unique_ptr<ShmConnection>> ShmConnection::Create(Established
   absl::StatusOr<uint64_t> id =
       (*watch)->Add(connection->established_.socket.get(), connection.get());
   if (!id.ok()) return id.status();
+  connection->watch_ = *watch;
   connection->watch_id_ = *id;
   return connection;
 }
 
 ShmConnection::~ShmConnection() {
-  // Get() created the watch before this connection, and it is never destroyed.
-  if (watch_id_ != 0) (*PeerWatch::Get())->Remove(watch_id_);
+  if (watch_ != nullptr) watch_->Remove(watch_id_);
   Close(absl::CancelledError("the connection was destroyed"));
 }
 
@@ -88,13 +82,16 @@ uint8_t* ShmConnection::TryReserve(size_t size) {
 }
 
 void ShmConnection::Commit(size_t size) {
+  // relaxed: a Close() in the same instant may come before or after.
+  if (life_.load(std::memory_order_relaxed) != kOpen) return;
   writer_.Commit(size);
   if (TakeSleeper(outgoing_.reader_state)) WakePeersReader();
 }
 
 void ShmConnection::WakePeersReader() {
   if (side_ == Side::kConnecting) {
-    RingDoorbell(established_.doorbell.get());
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(established_.doorbell.get(), &one, sizeof(one));
   } else {
     FutexWakeShared(outgoing_.reader_state);
   }
@@ -186,7 +183,20 @@ bool ShmConnection::ParkReader() {
 
 void ShmConnection::UnparkReader() { AnnounceWaking(incoming_.reader_state); }
 
-void ShmConnection::RingOwnDoorbell() { RingDoorbell(established_.doorbell.get()); }
+void ShmConnection::SetEndListener(EndListener* listener) {
+  MutexLock lock(mutex_);
+  end_listener_ = listener;
+  if (listener != nullptr && closed()) listener->OnEnd();
+}
+
+// Lets go a writer whom a hostile server holds in the doorbell's write(). A ring that this takes
+// away is not missed: the server sees the end, and reads what was committed before it.
+void ShmConnection::FreeWriter() {
+  const int doorbell = established_.doorbell.get();
+  fcntl(doorbell, F_SETFL, O_NONBLOCK);
+  uint64_t count;
+  [[maybe_unused]] const ssize_t taken = read(doorbell, &count, sizeof(count));
+}
 
 void ShmConnection::Interrupt() {
   // Release: who sees the new count sees what was changed before it.
@@ -194,12 +204,7 @@ void ShmConnection::Interrupt() {
   FutexWakeLocal(interrupts_);
 }
 
-void ShmConnection::Close(absl::Status reason) {
-  End(kClosed, std::move(reason));
-  // The peer's watch sees the end of file. Not close(): this side's watch still has the descriptor.
-  // A forked child has the parent's socket too, and must not end the parent's connection.
-  if (getpid() == owner_) shutdown(established_.socket.get(), SHUT_RDWR);
-}
+void ShmConnection::Close(absl::Status reason) { End(kClosed, std::move(reason)); }
 
 void ShmConnection::OnPeerGone(absl::Status reason) {
   // Bytes that nobody expects are a violation: no record of this peer is to be trusted.
@@ -215,9 +220,14 @@ void ShmConnection::End(Life life, absl::Status reason) {
     if (life_.load(std::memory_order_relaxed) < life) {
       life_.store(life, std::memory_order_release);
     }
+    if (end_listener_ != nullptr) end_listener_->OnEnd();
   }
   Interrupt();
-  if (side_ == Side::kAccepting) RingOwnDoorbell();
+  // A forked child has the parent's descriptors too, and must not end the parent's connection.
+  if (getpid() != owner_) return;
+  // The peer's watch sees the end of file. Not close(): this side's watch still has the descriptor.
+  if (life == kClosed) shutdown(established_.socket.get(), SHUT_RDWR);
+  if (side_ == Side::kConnecting) FreeWriter();
 }
 
 absl::Status ShmConnection::status() const {

@@ -16,7 +16,11 @@
 // the futex sees that it is no longer kParked and returns at once.
 //
 // The accepting side's reader sleeps in the epoll of its WaitSet instead of on the futex: the waker
-// writes the connection's eventfd, which stays readable until epoll has reported it.
+// writes the connection's eventfd. That descriptor is shared with the peer, who can make a write of
+// it block, or swallow its edge. So the accepting side neither reads nor writes it: what happens on
+// this side (an end) reaches the WaitSet through EndListener. The connecting side can do no better
+// than write it: a hostile server can hold its client in Commit(), until the connection ends
+// (FreeWriter()).
 #ifndef LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 #define LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 
@@ -38,6 +42,16 @@
 namespace locket::transport::internal {
 
 enum class Side { kConnecting, kAccepting };
+
+// Who must look at a connection when it ends.
+class EndListener {
+ public:
+  // Any thread; must not block, or call the connection.
+  virtual void OnEnd() = 0;
+
+ protected:
+  ~EndListener() = default;
+};
 
 class ShmConnection final : public Connection, private PeerWatched {
  public:
@@ -73,8 +87,9 @@ class ShmConnection final : public Connection, private PeerWatched {
   // (a), fence, (b): true if there is nothing to read, and the peer will ring the doorbell.
   bool ParkReader();
   void UnparkReader();
-  // Makes the WaitSet look at this connection.
-  void RingOwnDoorbell();
+  // Told of the end, at once if it has come already; null for nobody. When this returns, the
+  // listener before it is not called any more. Any thread.
+  void SetEndListener(EndListener* listener);
 
  private:
   // Where the connection is in its life; it only goes up.
@@ -85,6 +100,7 @@ class ShmConnection final : public Connection, private PeerWatched {
   void OnPeerGone(absl::Status reason) override;
   void End(Life life, absl::Status reason);
   void WakePeersReader();
+  void FreeWriter();
 
   template <typename Ready>
   WaitResult Wait(std::atomic<uint32_t>& state, Deadline deadline, uint32_t interrupts,
@@ -96,10 +112,12 @@ class ShmConnection final : public Connection, private PeerWatched {
   const int64_t spin_nanos_;
   RingControl& outgoing_;
   RingControl& incoming_;
+  PeerWatch* watch_ = nullptr;
   uint64_t watch_id_ = 0;
 
   mutable Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  EndListener* end_listener_ ABSL_GUARDED_BY(mutex_) = nullptr;
 
   // Read by every thread that waits, written when something ends or interrupts: a line of its own.
   alignas(64) std::atomic<uint32_t> interrupts_{0};

@@ -88,6 +88,10 @@ absl::StatusOr<std::optional<SocketMessage>> TryReceiveMessage(int socket, size_
   }
   TakeControl(header, message);
   if (received == 0) return absl::UnavailableError("Socket closed");
+  if ((header.msg_flags & MSG_CTRUNC) != 0 && message.descriptors.size() < kMaxDescriptors) {
+    // The kernel could not give us what there was room for.
+    return absl::ResourceExhaustedError("no file descriptor left to receive with");
+  }
   if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return absl::InvalidArgumentError(absl::StrCat("a handshake message of more than ", max_bytes,
                                                    " bytes or ", kMaxDescriptors, " descriptors"));

@@ -28,7 +28,8 @@ absl::Status SendMessage(int socket, std::string_view bytes,
                          std::initializer_list<int> descriptors = {});
 
 // Receives one message without waiting; none if there is none yet. The peer's end is UNAVAILABLE
-// "Socket closed"; more than `max_bytes` or kMaxDescriptors is INVALID_ARGUMENT.
+// "Socket closed"; more than `max_bytes` or kMaxDescriptors is INVALID_ARGUMENT; descriptors that
+// this process has no numbers left for are RESOURCE_EXHAUSTED.
 inline constexpr size_t kMaxDescriptors = 4;
 absl::StatusOr<std::optional<SocketMessage>> TryReceiveMessage(int socket, size_t max_bytes);
 

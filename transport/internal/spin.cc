@@ -12,7 +12,8 @@ namespace {
 // Threads that spin now. Any thread writes.
 std::atomic<int> spinning{0};
 
-// The CPUs that the main thread of a process may run on; none where it cannot be asked.
+// The CPUs that the main thread of a process may run on; none where it cannot be asked (a machine
+// of more CPUs than a cpu_set_t holds among others).
 cpu_set_t CpusOf(pid_t process) {
   cpu_set_t cpus;
   if (process <= 0 || sched_getaffinity(process, sizeof(cpus), &cpus) != 0) CPU_ZERO(&cpus);
@@ -40,7 +41,7 @@ int64_t SpinNanosBeside(pid_t peer, int64_t limit_nanos) {
   const cpu_set_t others = CpusOf(peer);
   cpu_set_t all;
   CPU_OR(&all, &own, &others);
-  return CPU_COUNT(&all) > 1 ? limit_nanos : 0;
+  return CPU_COUNT(&all) == 1 ? 0 : limit_nanos;
 }
 
 Spin::Spin(int64_t limit_nanos) : limit_nanos_(limit_nanos), has_place_(TakePlace(limit_nanos)) {}
@@ -55,7 +56,5 @@ bool Spin::ClockAllows() {
   if (until_ == 0) until_ = now + limit_nanos_;
   return now < until_;
 }
-
-void Spin::Restart() { until_ = 0; }
 
 }  // namespace locket::transport::internal

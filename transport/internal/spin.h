@@ -49,9 +49,6 @@ class Spin {
   // be looked at in every round.
   bool at_clock() const { return round_ != 0 && round_ % kRounds == 0; }
 
-  // Starts the time anew: there was something to do.
-  void Restart();
-
  private:
   static constexpr uint32_t kRounds = 64;
 
