@@ -1,10 +1,12 @@
 // Handshakes with a peer that speaks another version, another language, or nonsense.
 #include "locket/transport/internal/handshake.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <functional>
@@ -141,7 +143,8 @@ void ReadHello(int socket) {
 }
 
 // A welcome that is right but for what `change` does, with descriptors of the given kind.
-absl::Status ConnectToWelcome(const std::function<void(Welcome&)>& change, int memory = -1) {
+absl::Status ConnectToWelcome(const std::function<void(Welcome&)>& change, int memory = -1,
+                              int bell = -1) {
   return ConnectTo([&](int socket) {
     ReadHello(socket);
     auto segment = *Segment::Create(4096);
@@ -153,7 +156,8 @@ absl::Status ConnectToWelcome(const std::function<void(Welcome&)>& change, int m
     welcome.ring_offset = segment->geometry().ring_offset;
     change(welcome);
     EXPECT_TRUE(SendMessage(socket, Encode(welcome),
-                            {memory >= 0 ? memory : segment->descriptor(), doorbell.get()})
+                            {memory >= 0 ? memory : segment->descriptor(),
+                             bell >= 0 ? bell : doorbell.get()})
                     .ok());
   });
 }
@@ -216,6 +220,16 @@ TEST(ConnectHandshakeTest, AGeometryThatCannotBeIsRefused) {
     const absl::Status status = ConnectToWelcome(change);
     EXPECT_TRUE(absl::IsInternal(status)) << status;
   }
+}
+
+TEST(ConnectHandshakeTest, ADoorbellThatIsAPipeIsRefused) {
+  int pipe[2];
+  ASSERT_EQ(pipe2(pipe, O_CLOEXEC), 0);
+  const UniqueFd reading(pipe[0]);
+  const UniqueFd writing(pipe[1]);
+  const absl::Status status = ConnectToWelcome([](Welcome&) {}, -1, writing.get());
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_NE(status.message().find("no eventfd"), absl::string_view::npos) << status;
 }
 
 TEST(ConnectHandshakeTest, MemoryThatIsNotSealedIsNotMapped) {
