@@ -189,6 +189,8 @@ void ClientConnection::FileFinish(ClientCall& call, const Frame& frame) {
     TakeMessage(call, frame);
   }
   call.finish_received = true;
+  // It refuses new calls; its GOAWAY may be a moment behind.
+  if ((frame.flags & kFlagNotBegun) != 0) going_away_.store(true, std::memory_order_relaxed);
   if (!call.owned) return FreeSlot(call);
   if (call.ended()) return;
   CallOutcome outcome;
