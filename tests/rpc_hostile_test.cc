@@ -329,6 +329,17 @@ TEST_F(HostileServerTest, ViolationsEndTheCallInternalWithAReason) {
   }
 }
 
+// The second answer meets a call whose owner has the first one already.
+TEST_F(HostileServerTest, AnAnswerTooManyEndsTheConnectionAtTheNextCall) {
+  EXPECT_EQ(CallWith({Bytes(internal::MakeFinishOk(0, 0)), Bytes(internal::MakeFinishOk(0, 0)),
+                      Bytes(internal::MakeFinish(1, 0, 0, 0))})
+                .status.error_code(),
+            OK);
+  // It looks like the answer of the next call 0; the third is for an id that is not in use.
+  CallWith({});
+  EXPECT_EQ(CallWith({}).status.error_code(), INTERNAL);
+}
+
 // A caller without an id waits for one, and meanwhile reads the answer that frees it.
 TEST_F(HostileServerTest, CallsQueueWhenAllIdsAreInUse) {
   for (int i = 0; i < 2; ++i) {  // Abandoned, but their ids stay in use.

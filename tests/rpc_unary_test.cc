@@ -252,7 +252,6 @@ TEST(RpcUnaryTest, TheDeadlineEndsACallWhoseHandlerIsSlow) {
   const auto took = steady_clock::now() - start;
   EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_EQ(status.error_message(), "Deadline Exceeded");
-  EXPECT_NE(context.debug_error_string(), "");
   EXPECT_GE(took, milliseconds(50));
   EXPECT_LT(took, milliseconds(1000));
   EXPECT_TRUE(server.service().cancelled.WaitFor(1)) << "the handler saw it";

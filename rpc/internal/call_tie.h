@@ -25,8 +25,9 @@ class CancelTarget {
 // TryCancel() on another thread meets the beginning and the end of the call without a lock in the
 // call's way:
 //
-//   call         Tie():   call_ = call; cancelled_?       Untie():  call_ -> null, if it still is
-//   call TryCancel()  cancelled_ = true; call_ -> null, if there is one, and cancel it
+//   Tie()        call_ = call; cancelled_?
+//   Untie()      call_ -> null, if it is still there
+//   TryCancel()  cancelled_ = true; call_ -> null, if there is one, and cancel it
 //
 // Tie() and TryCancel() each write first and read then, all seq_cst: at least one of them sees the
 // other, so no cancellation is lost. Whoever takes the call out of call_ has it: if that is

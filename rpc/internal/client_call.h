@@ -36,11 +36,10 @@ enum class Progress : uint8_t { kIdle, kPending, kDone };
 // entry of the connection's table under its id, as long as frames for it may still come. It is used
 // again when both have let go:
 //
-//   owner, no slot       the call waits for an id, or was never sent
-//   owner and slot       in flight
-//   owner, no slot       ended by the peer's FINISH, or with the connection
-//   slot, no owner       abandoned: the owner left early; whatever still comes is dropped
-//   neither              in the free list
+//   owner, no slot    the call waits for an id
+//   owner and slot    from there until the owner leaves
+//   slot, no owner    abandoned: the owner left before the FINISH; whatever still comes is dropped
+//   neither           in the free list
 //
 // Thread safety: the connection's lock guards everything, but for what says otherwise.
 class ClientCall final : public CancelTarget, public RoomWaiter {

@@ -47,11 +47,9 @@ struct MessageLimits {
 //     ring: those happen before or after.
 // (3) connection_->interrupts() is read before a call's cancellation is checked, and the wait for a
 //     record gets that value: a TryCancel() in between ends the wait.
-// (4) A call keeps its slot from the moment it has an id until its FINISH is filed, or until its
-// owner
-//     leaves without having sent the START, or until the connection has ended. So an id is used
-//     again only when nothing of the last use can come any more, and a CANCEL of that use was sent
-//     before.
+// (4) An id is free again when its call's owner has left, and its FINISH is filed or its START was
+//     never sent (or the connection has ended). So nothing of the last use can come any more, and a
+//     CANCEL of that use was sent before.
 class ClientConnection {
  public:
   // Takes over an established connection.

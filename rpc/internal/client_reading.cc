@@ -125,7 +125,9 @@ void ClientConnection::File(const Incoming& incoming) {
   if (frame.type == FrameType::kStart || frame.type == FrameType::kCancel) {
     return Violation("a frame that only clients send");
   }
-  if (frame.call_id >= slots_.size() || slots_[frame.call_id] == nullptr) {
+  // A call that has its FINISH is its owner's alone, who may be parsing the response just now.
+  if (frame.call_id >= slots_.size() || slots_[frame.call_id] == nullptr ||
+      slots_[frame.call_id]->finish_received) {
     return Violation(absl::StrCat("a frame for call ", frame.call_id, ", which is not in use"));
   }
   ClientCall& call = *slots_[frame.call_id];

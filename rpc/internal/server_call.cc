@@ -95,7 +95,10 @@ void ServerCall::ForgetMessages() {
 }
 
 void ServerCall::FinishWith(const Status& status, bool not_begun) {
-  if (connection_.Unregister(*this)) connection_.SendFinish(id_, status, not_begun);
+  if (!connection_.Unregister(*this)) return;
+  // A handler that saw IsCancelled() may answer before the client's own clock has ended the call.
+  const bool late = !status.ok() && deadline_.passed();
+  connection_.SendFinish(id_, late ? DeadlineExceeded().status : status, not_begun);
 }
 
 void ServerCall::TryCancel() {

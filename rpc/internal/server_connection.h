@@ -41,7 +41,7 @@ struct ServerLimits {
 //     is in the ring: the client may use it again at once.
 // (3) No piece of a response follows its FINISH: both are sent under the send lock, and a piece
 // only
-//     while the call is still in the table. Lock order: send lock, then the table's.
+//     while the call is in the table. Lock order: send lock, then the table's.
 class ServerConnection {
  public:
   // What a connection needs of its server.

@@ -20,9 +20,8 @@ namespace locket::internal {
 // Invariants:
 // (1) armed_ and the timer change together, under the lock.
 // (2) No handler runs unwatched. The owner offers the reading and then looks whether the timer is
-//     armed; the standby disarms it and then looks whether the reading is offered. Both in one
-//     total order of seq_cst operations, so at least one of them sees what the other did, and arms
-//     it:
+//     armed; the standby disarms it and then looks whether the reading is offered. All of that is
+//     seq_cst, so at least one of them sees what the other did, and arms it:
 //         owner:   word = odd   (seq_cst)      standby:  armed_ = false  (seq_cst)
 //                  armed_ ?     (seq_cst)                word odd ?      (seq_cst)
 //     With anything weaker both looks may miss, and a handler that blocks stops the server.
