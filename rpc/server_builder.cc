@@ -2,10 +2,10 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "locket/rpc/internal/server_core.h"
 #include "locket/transport/log.h"
@@ -14,15 +14,6 @@ namespace locket {
 namespace {
 
 int64_t Limit(int value) { return value < 0 ? INT64_MAX : value; }
-
-// gRPC: 1 for sockets that have no port.
-int PortOf(const std::string& address) {
-  for (const char* prefix : {"unix:", "unix-abstract:", "locket:"}) {
-    if (absl::StartsWith(address, prefix)) return 1;
-  }
-  int port = 0;
-  return absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port) ? port : 1;
-}
 
 std::unique_ptr<Server> Refuse(const absl::Status& reason) {
   Log(LogSeverity::kError, absl::StrCat("server not started: ", reason.ToString()));
@@ -79,12 +70,15 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   absl::StatusOr<std::unique_ptr<internal::ServerCore>> core =
       internal::ServerCore::Create(std::move(methods), limits);
   if (!core.ok()) return Refuse(core.status());
+  // gRPC leaves *selected_port alone where the server does not start.
+  std::vector<int> selected;
   for (const Port& port : ports_) {
-    const absl::Status status = (*core)->Listen(port.address);
-    if (!status.ok()) return Refuse(status);
+    const absl::StatusOr<int> listening = (*core)->Listen(port.address);
+    if (!listening.ok()) return Refuse(listening.status());
+    selected.push_back(*listening);
   }
-  for (const Port& port : ports_) {
-    if (port.selected_port != nullptr) *port.selected_port = PortOf(port.address);
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    if (ports_[i].selected_port != nullptr) *ports_[i].selected_port = selected[i];
   }
   return std::unique_ptr<Server>(new Server(*std::move(core)));
 }

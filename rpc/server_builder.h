@@ -21,8 +21,8 @@ class ServerBuilder {
   ServerBuilder& operator=(const ServerBuilder&) = delete;
 
   // Listens on `address`, spelled as CreateChannel()'s targets; may be called several times.
-  // *selected_port, if not null, is set once the server has started: to the port of a TCP spelling,
-  // otherwise to 1; it is borrowed until then.
+  // *selected_port, if not null, is set once the server has started: to the port of a TCP spelling
+  // (the one that was chosen where it was 0), otherwise to 1; it is borrowed until then.
   ServerBuilder& AddListeningPort(const std::string& address,
                                   std::shared_ptr<ServerCredentials> credentials,
                                   int* selected_port = nullptr);

@@ -463,6 +463,22 @@ TEST(RpcStartTest, UnixSocketsSelectPortOne) {
   EXPECT_EQ(port, 1);
 }
 
+TEST(RpcStartTest, PortZeroIsAFreePortThatAllSpellingsReach) {
+  EchoService service;
+  int port = 0;
+  ServerBuilder builder;
+  builder.RegisterService(&service);
+  builder.AddListeningPort("0.0.0.0:0", InsecureServerCredentials(), &port);
+  const std::unique_ptr<Server> server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  EXPECT_GT(port, 1);
+  for (const std::string host : {"localhost:", "127.0.0.1:", "dns:///localhost:", "[::1]:"}) {
+    const auto stub =
+        Echo::NewStub(CreateChannel(host + std::to_string(port), InsecureChannelCredentials()));
+    EXPECT_TRUE(CallEcho(*stub, "").status.ok()) << host;
+  }
+}
+
 TEST(RpcStartTest, OneServerListensOnSeveralAddresses) {
   EchoService service;
   const std::string a = UniqueAddress();

@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Create(ServiceMethods me
 
 ServerCore::~ServerCore() { Shutdown(Deadline::Infinite()); }
 
-absl::Status ServerCore::Listen(const std::string& target) {
+absl::StatusOr<int> ServerCore::Listen(const std::string& target) {
   transport::ListenOptions options;
   options.negotiate = [](const std::string& client_block) -> absl::StatusOr<std::string> {
     const absl::StatusOr<Agreement> agreement = AgreeAsServer(Handshake(), client_block);
@@ -47,7 +47,7 @@ absl::Status ServerCore::Listen(const std::string& target) {
       [this](std::unique_ptr<transport::Connection> connection) { Adopt(std::move(connection)); });
   if (!listener.ok()) return listener.status();
   listeners_.push_back(*std::move(listener));
-  return absl::OkStatus();
+  return listeners_.back()->port();
 }
 
 void ServerCore::Adopt(std::unique_ptr<transport::Connection> connection) {

@@ -30,8 +30,8 @@ class ServerCore final : public Readable, public ServerConnection::Owner {
                                                             const ServerLimits& limits);
   ~ServerCore();
 
-  // Takes clients from `target` from now on.
-  absl::Status Listen(const std::string& target);
+  // Takes clients from `target` from now on. Returns its port, as AddListeningPort() reports it.
+  absl::StatusOr<int> Listen(const std::string& target);
   // Takes a client whose connection is there already: an accepting end.
   void Adopt(std::unique_ptr<transport::Connection> connection);
 
