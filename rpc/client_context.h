@@ -42,7 +42,7 @@ class ClientContext {
   std::chrono::system_clock::time_point deadline() const { return system_deadline_; }
 
   // Ends the call CANCELLED, at once, and tells the server. Before the call: it is never sent.
-  // After it: nothing. While the channel is still connecting, the call ends when that has been
+  // After it: nothing. While this call is connecting the channel, it ends when that has been
   // decided.
   void TryCancel();
 

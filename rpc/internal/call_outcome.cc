@@ -1,5 +1,7 @@
 #include "locket/rpc/internal/call_outcome.h"
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 
 namespace locket::internal {
@@ -59,6 +61,20 @@ CallOutcome ConnectionEnded(const absl::Status& error, const std::string& peer) 
 CallOutcome NoMemory(const char* what, size_t size) {
   const std::string text = absl::StrCat("no memory for ", what, " of ", size, " bytes");
   return Outcome(StatusCode::RESOURCE_EXHAUSTED, text, text);
+}
+
+CallOutcome LameChannel(const Status& status, const std::string& target) {
+  CallOutcome outcome;
+  outcome.status = status;
+  outcome.debug = std::make_unique<const std::string>(
+      absl::StrCat("the channel to \"", target, "\" can never connect"));
+  return outcome;
+}
+
+CallOutcome ForkedChannel(const std::string& target, pid_t owner) {
+  const std::string text = absl::StrCat("the channel to ", target, " belongs to process ", owner,
+                                        ", not to its forked child ", getpid(), ": make a new one");
+  return Outcome(StatusCode::FAILED_PRECONDITION, text, text);
 }
 
 CallOutcome NameTooLong(size_t size, size_t record) {

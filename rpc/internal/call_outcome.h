@@ -2,6 +2,8 @@
 #ifndef LOCKET_RPC_INTERNAL_CALL_OUTCOME_H_
 #define LOCKET_RPC_INTERNAL_CALL_OUTCOME_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,6 +41,12 @@ CallOutcome ConnectionEnded(const absl::Status& error, const std::string& peer);
 // ---- Own texts.
 
 CallOutcome NoMemory(const char* what, size_t size);
+// A channel that can never make a call, for the reason `status`.
+CallOutcome LameChannel(const Status& status, const std::string& target);
+
+// The channel was made by process `owner`, of which this one is a forked child.
+CallOutcome ForkedChannel(const std::string& target, pid_t owner);
+
 CallOutcome NameTooLong(size_t size, size_t record);
 
 }  // namespace locket::internal

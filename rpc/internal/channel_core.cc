@@ -1,10 +1,13 @@
 #include "locket/rpc/internal/channel_core.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "locket/rpc/internal/call_tie.h"
+#include "locket/rpc/internal/fork_generation.h"
 #include "locket/rpc/internal/handshake.h"
 #include "locket/rpc/internal/unary_call.h"
 #include "locket/transport/endpoint.h"
@@ -25,7 +28,9 @@ constexpr int kAttempts = 3;
 }  // namespace
 
 ChannelCore::ChannelCore(std::string target, MessageLimits limits, Status lame)
-    : target_(std::make_shared<const std::string>(std::move(target))),
+    : owner_(getpid()),
+      fork_generation_(ForkGeneration()),
+      target_(std::make_shared<const std::string>(std::move(target))),
       limits_(limits),
       lame_(std::move(lame)) {}
 
@@ -37,19 +42,7 @@ Status ChannelCore::UnaryCall(const RpcMethod& method, ClientContext& context,
                               const google::protobuf::MessageLite& request,
                               google::protobuf::MessageLite* response) {
   CallTie::SetPeer(context, target_);
-  if (!lame_.ok()) return lame_;
-  const Deadline deadline = CallTie::deadline(context);
-  CallOutcome outcome;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    absl::StatusOr<Shared> connection = GetConnection(deadline);
-    if (!connection.ok()) {
-      outcome =
-          CallTie::cancelled(context) ? Cancelled() : NotConnected(connection.status(), *target_);
-      break;
-    }
-    outcome = RunUnaryCall(**connection, method, context, request, response);
-    if (!outcome.not_begun) break;
-  }
+  CallOutcome outcome = Run(method, context, request, response);
   if (outcome.debug != nullptr) {
     CallTie::SetDebugError(context, absl::StrCat(static_cast<int>(outcome.status.error_code()), " ",
                                                  outcome.status.error_message(), ": ",
@@ -58,10 +51,36 @@ Status ChannelCore::UnaryCall(const RpcMethod& method, ClientContext& context,
   return std::move(outcome.status);
 }
 
-absl::StatusOr<ChannelCore::Shared> ChannelCore::GetConnection(Deadline deadline) {
+CallOutcome ChannelCore::Run(const RpcMethod& method, ClientContext& context,
+                             const google::protobuf::MessageLite& request,
+                             google::protobuf::MessageLite* response) {
+  if (!lame_.ok()) return LameChannel(lame_, *target_);
+  // Before any lock, which another thread of the parent may have held.
+  if (fork_generation_ != ForkGeneration()) return ForkedChannel(*target_, owner_);
+  const Deadline deadline = CallTie::deadline(context);
+  if (deadline.passed()) return DeadlineExceeded();
+  CallOutcome outcome;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    absl::StatusOr<Shared> connection = GetConnection(context, deadline);
+    if (!connection.ok()) {
+      return CallTie::cancelled(context) ? Cancelled()
+                                         : NotConnected(connection.status(), *target_);
+    }
+    outcome = RunUnaryCall(**connection, method, context, request, response);
+    if (!outcome.not_begun) break;
+  }
+  return outcome;
+}
+
+absl::StatusOr<ChannelCore::Shared> ChannelCore::GetConnection(const ClientContext& context,
+                                                               Deadline deadline) {
   mutex_.Lock();
   const uint64_t attempts_before = attempts_;
   while (connection_ == nullptr || !connection_->usable()) {
+    if (CallTie::cancelled(context)) {
+      mutex_.Unlock();
+      return absl::CancelledError("before there was a connection");
+    }
     if (connecting_) {
       if (!connected_.WaitUntil(mutex_, deadline)) {
         mutex_.Unlock();

@@ -2,6 +2,8 @@
 #ifndef LOCKET_RPC_INTERNAL_CHANNEL_CORE_H_
 #define LOCKET_RPC_INTERNAL_CHANNEL_CORE_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,9 +36,14 @@ class ChannelCore {
 
   // A usable connection, made now if there is none. Of several callers one connects, the others
   // wait for what comes of it, each until its own deadline.
-  absl::StatusOr<Shared> GetConnection(transport::Deadline deadline);
+  absl::StatusOr<Shared> GetConnection(const ClientContext& context, transport::Deadline deadline);
   absl::StatusOr<Shared> Connect(transport::Deadline deadline);
+  CallOutcome Run(const RpcMethod& method, ClientContext& context,
+                  const google::protobuf::MessageLite& request,
+                  google::protobuf::MessageLite* response);
 
+  const pid_t owner_;  // For people.
+  const uint64_t fork_generation_;
   const std::shared_ptr<const std::string> target_;
   const MessageLimits limits_;
   const Status lame_;

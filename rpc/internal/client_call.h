@@ -23,7 +23,7 @@ class ClientConnection;
 // Complete().
 enum class Operation : uint8_t {
   kGetId,           // An id of the connection is free and belongs to the call.
-  kReceiveMessage,  // The response is whole.
+  kReceiveMessage,  // The response is whole. (A unary caller waits for the status behind it.)
   kReceiveStatus,   // The call has ended. Always the last to complete.
 };
 inline constexpr size_t kOperations = 3;
@@ -104,7 +104,7 @@ class ClientCall final : public CancelTarget, public RoomWaiter {
   bool finish_received = false;
 
   transport::CondVar wake;         // Where the owner sleeps when another thread reads.
-  ClientCall* previous = nullptr;  // Among those who sleep, or who wait for an id.
+  ClientCall* previous = nullptr;  // Among those who sleep.
   ClientCall* next = nullptr;
 
   // ---- The owner's thread alone

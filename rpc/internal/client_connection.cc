@@ -1,6 +1,7 @@
 // The life of calls and ids on the client's end of a connection.
 #include "locket/rpc/internal/client_connection.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -32,6 +33,12 @@ ClientConnection::~ClientConnection() {
   connection_->Close(absl::UnavailableError("the client left"));
 }
 
+CallOutcome ClientConnection::OutcomeAfterTheEnd() const {
+  CallOutcome outcome = ConnectionEnded(connection_->status(), peer_);
+  outcome.not_begun = true;
+  return outcome;
+}
+
 ClientCall* ClientConnection::NewCall(bool* has_id) {
   MutexLock lock(mutex_);
   if (ended_) return nullptr;
@@ -56,7 +63,7 @@ ClientCall* ClientConnection::NewCall(bool* has_id) {
     slots_.push_back(nullptr);
     GiveId(*call, static_cast<uint32_t>(slots_.size() - 1));
   } else {
-    without_id_.PushBack(*call);
+    without_id_.push_back(call);
   }
   *has_id = call->id != ClientCall::kNoId;
   return call;
@@ -74,6 +81,7 @@ bool ClientConnection::PeerMayAnswer(const ClientCall& call) const {
 }
 
 void ClientConnection::Leave(ClientCall& call) {
+  call.outgoing.Clear();  // Large memory goes back now, and not with the next call.
   mutex_.Lock();
   if (PeerMayAnswer(call)) {
     // The id is still this call's, whatever is filed meanwhile, because the owner is: so this
@@ -95,18 +103,22 @@ void ClientConnection::Leave(ClientCall& call) {
 // Back to the free list, and the id to whoever waits for one.
 void ClientConnection::FreeSlot(ClientCall& call) {
   if (call.id == ClientCall::kNoId) {
-    // Ended before it had an id: EndAllCalls() and GiveId() take their calls off the list.
-    if (!ended_) without_id_.Remove(call);
+    // It ended before it had an id.
+    without_id_.erase(std::remove(without_id_.begin(), without_id_.end(), &call),
+                      without_id_.end());
   } else {
     slots_[call.id] = nullptr;
     if (without_id_.empty()) {
       free_ids_.push_back(call.id);
     } else {
-      ClientCall& next = *without_id_.first();
-      without_id_.Remove(next);
+      ClientCall& next = *without_id_.front();
+      without_id_.pop_front();
       GiveId(next, call.id);
+      // Its owner may be the reader, asleep over a ring in which nothing is due. Keeps (3).
+      if (reading_) connection_->Interrupt();
     }
   }
+  call.message.Clear();
   free_calls_.push_back(&call);
 }
 
@@ -114,11 +126,8 @@ void ClientConnection::EndAllCalls() {
   if (ended_) return;
   ended_ = true;
   const absl::Status status = connection_->status();
-  while (!without_id_.empty()) {
-    ClientCall& call = *without_id_.first();
-    without_id_.Remove(call);
-    call.End(ConnectionEnded(status, peer_));
-  }
+  for (ClientCall* call : without_id_) call->End(ConnectionEnded(status, peer_));
+  without_id_.clear();
   for (ClientCall* call : slots_) {
     if (call == nullptr) continue;
     if (call->owned) {

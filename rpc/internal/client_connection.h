@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,7 +47,8 @@ struct MessageLimits {
 // (2) The role is never held by a thread that runs a user's code, parses, or waits for room in the
 //     ring: those happen before or after.
 // (3) connection_->interrupts() is read before a call's cancellation is checked, and the wait for a
-//     record gets that value: a TryCancel() in between ends the wait.
+//     record gets that value: a TryCancel() in between ends the wait, and so does an id that
+//     another thread gives to the reader.
 // (4) An id is free again when its call's owner has left, and its FINISH is filed or its START was
 //     never sent (or the connection has ended). So nothing of the last use can come any more, and a
 //     CANCEL of that use was sent before.
@@ -64,6 +66,9 @@ class ClientConnection {
     // relaxed: no data hangs on it; a late look makes a call that is answered NOT_BEGUN.
     return !going_away_.load(std::memory_order_relaxed) && !connection_->closed();
   }
+
+  // How a call ends that comes after the end of the connection.
+  CallOutcome OutcomeAfterTheEnd() const;
 
   // A call for the calling thread, with all operations started; null once the connection has ended.
   // Without an id, if all are in use: Await(kGetId).
@@ -141,7 +146,8 @@ class ClientConnection {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;  // Some thread holds the reading role.
   ClientCallList sleepers_ ABSL_GUARDED_BY(mutex_);
-  ClientCallList without_id_ ABSL_GUARDED_BY(mutex_);       // Calls that wait for an id.
+  // Calls that wait for an id, in turn. Not linked like sleepers_: a call may be in both.
+  std::deque<ClientCall*> without_id_ ABSL_GUARDED_BY(mutex_);
   std::vector<ClientCall*> slots_ ABSL_GUARDED_BY(mutex_);  // By id; null where the id is free.
   std::vector<uint32_t> free_ids_ ABSL_GUARDED_BY(mutex_);
   std::vector<ClientCall*> free_calls_ ABSL_GUARDED_BY(mutex_);

@@ -16,6 +16,12 @@ namespace {
 // Up to here a copy costs less than letting go of the lock and taking it again.
 constexpr size_t kCopiedUnderLock = 4096;
 
+// How often a reader tries again to send what is owed, where the other ring is full.
+constexpr int64_t kFlushEveryNanos = 1'000'000;
+
+// Records that a sender files before it looks at its own deadline again.
+constexpr int kFiledByASender = 64;
+
 }  // namespace
 
 bool ClientConnection::Await(ClientCall& call, Operation operation, Deadline deadline) {
@@ -62,9 +68,13 @@ bool ClientConnection::Lead(ClientCall& call, Operation operation, Deadline dead
     Incoming incoming;
     ReadResult result = Receive(&incoming);
     while (result == ReadResult::kEmpty && !look_up) {
-      if (sender_.owes()) sender_.FlushOwed();
-      const WaitResult wait = connection_->WaitReadable(deadline, seen);
-      in_time = wait != WaitResult::kDeadline;
+      Deadline until = deadline;
+      if (sender_.owes()) {
+        sender_.FlushOwed();
+        if (sender_.owes()) until = Earlier(deadline, Deadline::AfterNanos(kFlushEveryNanos));
+      }
+      const WaitResult wait = connection_->WaitReadable(until, seen);
+      in_time = wait != WaitResult::kDeadline || !deadline.passed();
       look_up = !in_time || wait == WaitResult::kInterrupted;
       // Ready or closed: what was committed before the end is still to be read.
       if (!look_up) result = Receive(&incoming);
@@ -89,7 +99,7 @@ void ClientConnection::ReadWithoutWaiting() {
   if (reading_ || ended_) return;
   reading_ = true;
   ReadResult result = ReadResult::kRecord;
-  while (result == ReadResult::kRecord) {
+  for (int i = 0; i < kFiledByASender && result == ReadResult::kRecord; ++i) {
     mutex_.Unlock();
     Incoming incoming;
     result = Receive(&incoming);

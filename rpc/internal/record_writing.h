@@ -48,6 +48,7 @@ SendResult SendContinues(Sender& sender, uint32_t call_id, const uint8_t* bytes,
     uint8_t* out = nullptr;
     while (out == nullptr) {
       if (waiter.GaveUp() || !may_go_on()) return SendResult::kGaveUp;
+      if (deadline.passed()) return SendResult::kDeadline;
       out = turn.Reserve(record);
       if (out != nullptr) break;
       const SendResult result = turn.WaitForRoom(record, deadline, waiter);

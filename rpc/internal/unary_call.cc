@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "locket/rpc/internal/call_tie.h"
 #include "locket/rpc/internal/serialization.h"
@@ -39,20 +40,18 @@ CallOutcome RunUnaryCall(ClientConnection& connection, const RpcMethod& method,
   const transport::Deadline deadline = CallTie::deadline(context);
   bool has_id = false;
   ClientCall* call = connection.NewCall(&has_id);
-  if (call == nullptr) {
-    CallOutcome outcome = ConnectionEnded(absl::UnavailableError("before the call"), "the server");
-    outcome.not_begun = true;
-    return outcome;
-  }
+  if (call == nullptr) return connection.OutcomeAfterTheEnd();
+  // Also where a message's own code throws.
+  const absl::Cleanup leave = [&] {
+    CallTie::Untie(context, *call);
+    connection.Leave(*call);
+  };
   const bool may_start = CallTie::Tie(context, *call);
   if (may_start && (has_id || connection.Await(*call, Operation::kGetId, deadline))) {
     connection.SendRequest(*call, method, request, deadline);
   }
   if (may_start) connection.Await(*call, Operation::kReceiveStatus, deadline);
-  CallTie::Untie(context, *call);
-  CallOutcome outcome = may_start ? TakeOutcome(*call, response) : Cancelled();
-  connection.Leave(*call);
-  return outcome;
+  return may_start ? TakeOutcome(*call, response) : Cancelled();
 }
 
 }  // namespace locket::internal
