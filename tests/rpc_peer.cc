@@ -1,14 +1,15 @@
 // The other process of the two-process tests.
 //
 //   rpc_peer serve ADDRESS    an EchoService; prints "ready" once it listens, and "blocked" when a
-//                             handler has come to BLOCK; ends when its input does
+//                             handler has come to BLOCK; runs until it is killed
 //   rpc_peer block ADDRESS    calls BLOCK, which nobody ends
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "locket/tests/rpc_testing.h"
 
@@ -23,16 +24,8 @@ int Serve(const std::string& address) {
   const std::unique_ptr<Server> server = builder.BuildAndStart();
   if (server == nullptr) return 1;
   dprintf(STDOUT_FILENO, "ready\n");
-  std::thread teller([&] {
-    if (service.blocked.WaitFor(1)) dprintf(STDOUT_FILENO, "blocked\n");
-  });
-  char byte;
-  while (read(STDIN_FILENO, &byte, 1) > 0) {
-  }
-  service.blocked.Add();
-  service.gate.Add();
-  teller.join();
-  return 0;
+  if (service.blocked.WaitFor(1)) dprintf(STDOUT_FILENO, "blocked\n");
+  for (;;) pause();
 }
 
 int Block(const std::string& address) {
@@ -45,6 +38,7 @@ int Block(const std::string& address) {
 }  // namespace locket::tests
 
 int main(int argc, char** argv) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (argc != 3) return 2;
   return std::string(argv[1]) == "serve" ? locket::tests::Serve(argv[2])
                                          : locket::tests::Block(argv[2]);
