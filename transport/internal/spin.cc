@@ -25,8 +25,7 @@ int CountPlaces() {
   return std::max(1, CPU_COUNT(&own) - 1);
 }
 
-bool TakePlace(int64_t limit_nanos) {
-  if (limit_nanos <= 0) return false;
+bool TakePlace() {
   static const int places = CountPlaces();
   // relaxed: a count that orders nothing.
   if (spinning.fetch_add(1, std::memory_order_relaxed) < places) return true;
@@ -44,17 +43,16 @@ int64_t SpinNanosBeside(pid_t peer, int64_t limit_nanos) {
   return CPU_COUNT(&all) == 1 ? 0 : limit_nanos;
 }
 
-Spin::Spin(int64_t limit_nanos) : limit_nanos_(limit_nanos), has_place_(TakePlace(limit_nanos)) {}
-
-Spin::~Spin() {
-  if (has_place_) spinning.fetch_sub(1, std::memory_order_relaxed);
-}
-
 bool Spin::ClockAllows() {
-  if (!has_place_) return false;
   const int64_t now = MonotonicNanos();
-  if (until_ == 0) until_ = now + limit_nanos_;
-  return now < until_;
+  if (!has_place_) {
+    has_place_ = limit_nanos_ > 0 && TakePlace();
+    until_ = now + limit_nanos_;
+  }
+  return has_place_ && now < until_;
 }
+
+// relaxed: a count that orders nothing.
+void Spin::GiveBackPlace() { spinning.fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace locket::transport::internal

@@ -25,24 +25,25 @@ inline void CpuPause() {
 int64_t SpinNanosBeside(pid_t peer, int64_t limit_nanos);
 
 // One spinning wait. At most (CPUs this process may run on) - 1 of its threads, but one at least,
-// spin at a time: the others need CPUs to answer on.
+// spin at a time: the others need CPUs to answer on. The first kRounds, about a microsecond, are
+// free for all: an answer that comes within them costs no shared counter.
 //
 //   for (Spin spin(limit_nanos); spin.Continue();) if (ready()) return;
 class Spin {
  public:
-  explicit Spin(int64_t limit_nanos);
-  ~Spin();
+  explicit Spin(int64_t limit_nanos) : limit_nanos_(limit_nanos) {}
+  ~Spin() {
+    if (has_place_) GiveBackPlace();
+  }
   Spin(const Spin&) = delete;
   Spin& operator=(const Spin&) = delete;
 
-  // Pauses; false once the time is used up, or from the start where this thread may not spin. The
-  // clock is read every kRounds calls.
+  // Pauses; false once the time is used up or other threads have the places, and from the start
+  // where the limit is 0. The clock is read every kRounds calls.
   bool Continue() {
-    if (++round_ % kRounds != 0) {
-      CpuPause();
-      return has_place_;
-    }
-    return ClockAllows();
+    if (++round_ % kRounds == 0) return ClockAllows();
+    CpuPause();
+    return limit_nanos_ > 0;
   }
 
   // True in the call of the loop's body that follows a reading of the clock: time for what need not
@@ -53,11 +54,12 @@ class Spin {
   static constexpr uint32_t kRounds = 64;
 
   bool ClockAllows();
+  void GiveBackPlace();
 
   const int64_t limit_nanos_;
-  const bool has_place_;
+  bool has_place_ = false;
   uint32_t round_ = 0;
-  int64_t until_ = 0;  // 0: the clock has not been read yet.
+  int64_t until_ = 0;
 };
 
 }  // namespace locket::transport::internal
