@@ -38,13 +38,32 @@ int64_t SaturatedNanos(std::chrono::duration<Rep, Period> duration) {
   return duration_cast<nanoseconds>(duration).count();
 }
 
+// A time on the system clock, without overflow: what lies beyond the range is its end.
+template <typename Duration>
+std::chrono::system_clock::time_point SaturatedTime(
+    std::chrono::time_point<std::chrono::system_clock, Duration> time) {
+  using std::chrono::system_clock;
+  using Seconds = std::chrono::duration<double>;
+  // A second less than the range: a double does not tell its end from what lies behind.
+  constexpr double kEnd = Seconds(system_clock::duration::max()).count() - 1;
+  const double approximate = Seconds(time.time_since_epoch()).count();
+  if (approximate >= kEnd) return system_clock::time_point::max();
+  if (approximate <= -kEnd) return system_clock::time_point::min();
+  return std::chrono::time_point_cast<system_clock::duration>(time);
+}
+
 // When `deadline` will be on the system clock, as it runs now; max() if it is infinite.
 inline std::chrono::system_clock::time_point SystemTime(transport::Deadline deadline) {
+  using std::chrono::duration_cast;
+  using std::chrono::nanoseconds;
   using std::chrono::system_clock;
   if (deadline.infinite()) return system_clock::time_point::max();
-  const int64_t left = deadline.nanos() - transport::MonotonicNanos();
-  return system_clock::now() +
-         std::chrono::duration_cast<system_clock::duration>(std::chrono::nanoseconds(left));
+  const nanoseconds left(deadline.nanos() - transport::MonotonicNanos());
+  const system_clock::time_point now = system_clock::now();
+  if (left >= duration_cast<nanoseconds>(system_clock::time_point::max() - now)) {
+    return system_clock::time_point::max();
+  }
+  return now + duration_cast<system_clock::duration>(left);
 }
 
 }  // namespace internal
@@ -65,7 +84,7 @@ class TimePoint<std::chrono::time_point<std::chrono::system_clock, Duration>> {
   }
   std::chrono::system_clock::time_point system_time() const {
     if (time_ == Time::max()) return std::chrono::system_clock::time_point::max();
-    return std::chrono::time_point_cast<std::chrono::system_clock::duration>(time_);
+    return internal::SaturatedTime(time_);
   }
 
  private:

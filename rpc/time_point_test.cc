@@ -1,6 +1,7 @@
 #include "locket/rpc/time_point.h"
 
 #include <chrono>
+#include <ratio>
 
 #include "gtest/gtest.h"
 
@@ -41,6 +42,30 @@ TEST(TimePointTest, TheFarFutureDoesNotOverflow) {
   using Hours = std::chrono::time_point<system_clock, std::chrono::hours>;
   EXPECT_FALSE(DeadlineOf(Hours(std::chrono::hours(1) * 1000000000)).passed());
   EXPECT_FALSE(DeadlineOf(system_clock::now() + std::chrono::hours(24 * 365 * 80)).passed());
+}
+
+TEST(TimePointTest, ASystemTimeBeyondTheRangeIsItsEnd) {
+  using Hours = std::chrono::time_point<system_clock, std::chrono::hours>;
+  using Years = std::chrono::duration<double, std::ratio<31556952>>;
+  using Fractions = std::chrono::time_point<system_clock, Years>;
+  const auto system_time = [](auto time) { return TimePoint<decltype(time)>(time).system_time(); };
+  EXPECT_EQ(system_time(Hours(std::chrono::hours(1) * 1000000000)),
+            system_clock::time_point::max());
+  EXPECT_EQ(system_time(Hours(std::chrono::hours(-1) * 1000000000)),
+            system_clock::time_point::min());
+  EXPECT_EQ(system_time(Fractions(Years(300))), system_clock::time_point::max());
+  const auto in_2200 = Hours(std::chrono::hours(24 * 365 * 230));
+  EXPECT_EQ(system_time(in_2200), in_2200);
+}
+
+// Any peer may send such a timeout.
+TEST(TimePointTest, ADeadlineBeyondTheSystemClockIsNone) {
+  EXPECT_EQ(internal::SystemTime(Deadline::AtNanos(INT64_MAX - 1)),
+            system_clock::time_point::max());
+  EXPECT_EQ(internal::SystemTime(Deadline::AtNanos(INT64_MAX / 10 * 9)),
+            system_clock::time_point::max());
+  EXPECT_LT(internal::SystemTime(Deadline::AfterNanos(INT64_MAX / 2)),
+            system_clock::time_point::max());
 }
 
 TEST(TimePointTest, CoarseClocksAreFine) {
