@@ -37,7 +37,8 @@ class Server {
     ShutdownBy(TimePoint<T>(deadline).deadline());
   }
 
-  // Without a deadline.
+  // Without a deadline. A client that does not take its answers holds it up as long as it lives, as
+  // in gRPC.
   void Shutdown();
 
  private:

@@ -1,7 +1,6 @@
 #include "locket/rpc/server_context.h"
 
 #include "locket/rpc/internal/server_call.h"
-#include "locket/rpc/time_point.h"
 
 namespace locket {
 
@@ -13,7 +12,7 @@ bool ServerContext::IsCancelled() const { return call_ != nullptr && call_->canc
 
 std::chrono::system_clock::time_point ServerContext::deadline() const {
   if (call_ == nullptr) return std::chrono::system_clock::time_point::max();
-  return internal::SystemTime(call_->deadline());
+  return call_->system_deadline();
 }
 
 void ServerContext::TryCancel() const {

@@ -25,7 +25,8 @@ class ServerContext {
   // The handler is not interrupted; its answer goes nowhere.
   bool IsCancelled() const;
 
-  // The client's deadline on this host's system clock; time_point::max() if it has none.
+  // The client's deadline on this host's system clock, as that ran when a handler first asked;
+  // time_point::max() if it has none.
   std::chrono::system_clock::time_point deadline() const;
 
   // Ends the call CANCELLED "Cancelled on the server side", whatever the handler returns later.

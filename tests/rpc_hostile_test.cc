@@ -212,6 +212,27 @@ TEST_F(HostileClientTest, AStartWithoutAMessageIsInternal) {
   EXPECT_EQ(frame.code, StatusCode::INTERNAL);
 }
 
+// Would reveal an id that is free while its answer still waits for room: each START on it would
+// park one more thread for ever.
+TEST_F(HostileClientTest, AClientThatNeverReadsIsBoundedByItsIds) {
+  const std::string message = [] {
+    Request request;
+    request.set_payload(std::string(200'000, 'a'));
+    return request.SerializeAsString();
+  }();
+  // Its answers fill the ring (1 MiB) soon.
+  int starts = 0;
+  const auto until = InTime();
+  while (!raw_->closed() && starts < 50 && std::chrono::steady_clock::now() < until) {
+    if (server_.service().returned.value() < starts) continue;
+    Send(*raw_, Start(0, 0, starts == 0 ? kCall : "", message, message.size()));
+    ++starts;
+  }
+  EXPECT_TRUE(raw_->closed());
+  EXPECT_LT(starts, 12);
+  EXPECT_TRUE(CallEcho(*server_.NewStub(), "others").status.ok());
+}
+
 TEST_F(HostileClientTest, AVersionThatDoesNotMeetIsRefusedWithBothVersions) {
   Handshake future;
   future.version_min = 4;

@@ -1,12 +1,19 @@
 // How a server ends, and what its clients see of it.
+#include <atomic>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "locket/rpc/internal/frame.h"
+#include "locket/rpc/internal/handshake.h"
+#include "locket/rpc/internal/server_core.h"
 #include "locket/tests/rpc_testing.h"
+#include "locket/transport/endpoint.h"
 
 namespace locket::tests {
 namespace {
@@ -151,6 +158,60 @@ TEST(RpcShutdownTest, UnderLoadEveryCallEndsOnce) {
     EXPECT_TRUE(first.WaitFor(100));
     server.server().Shutdown();
     for (std::thread& caller : callers) caller.join();
+  }
+}
+
+// Would reveal a Shutdown() that waits for room to refuse a call, in the ring of a client that does
+// not read.
+TEST(RpcShutdownTest, ACallThatComesTooLateFromAClientThatDoesNotReadHoldsNothingUp) {
+  EchoService service;
+  for (int round = 0; round < 40; ++round) {
+    internal::ServiceMethods methods;
+    ASSERT_TRUE(methods.AddService(service).ok());
+    auto core = internal::ServerCore::Create(std::move(methods), internal::ServerLimits());
+    ASSERT_TRUE(core.ok());
+    transport::ListenOptions listen;
+    listen.ring_size = 4096;
+    listen.negotiate = [](const std::string&) {
+      return absl::StatusOr<std::string>(internal::EncodeHandshake(internal::Handshake()));
+    };
+    transport::ConnectOptions connect;
+    connect.block = internal::EncodeHandshake(internal::Handshake());
+    absl::StatusOr<transport::ConnectionPair> pair = transport::CreatePair(listen, connect);
+    ASSERT_TRUE(pair.ok()) << pair.status();
+    transport::Connection& raw = *pair->connecting;
+    (*core)->Adopt(std::move(pair->accepting));
+
+    // START of a method that does not exist: a FINISH of 40 bytes each, which take 64 of the ring.
+    uint32_t id = 0;
+    const auto start = [&] {
+      const char kName[] = "/no/such";
+      const internal::StartHeader header =
+          internal::MakeStart(id, internal::kUnboundMethod, sizeof(kName) - 1, 0, 0);
+      uint8_t* out = raw.TryReserve(sizeof(header) + sizeof(kName) - 1);
+      if (out == nullptr) return false;
+      std::memcpy(out, &header, sizeof(header));
+      std::memcpy(out + sizeof(header), kName, sizeof(kName) - 1);
+      raw.Commit(sizeof(header) + sizeof(kName) - 1);
+      ++id;
+      return true;
+    };
+    while (id < 64) {
+      if (!start()) std::this_thread::yield();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    std::atomic<bool> over{false};
+    std::thread shutdown([&] {
+      (*core)->Shutdown(transport::Deadline::After(milliseconds(1)));
+      over = true;
+    });
+    std::this_thread::sleep_for(std::chrono::microseconds(round % 100));
+    const auto until = InTime();
+    while (!over && steady_clock::now() < until) start();
+    EXPECT_TRUE(over) << round;
+    raw.Close(absl::UnavailableError("the test is over"));
+    shutdown.join();
+    if (!over) break;
   }
 }
 

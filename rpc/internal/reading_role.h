@@ -15,9 +15,9 @@ namespace locket::internal {
 //   even  a thread owns the reading, and only that thread changes the word
 //   odd   the owner runs a handler: the first to change the word owns the reading from then on
 //
-//   Offer()    owner      even c -> c+1
-//   Reclaim()  owner      odd c -> c+1, its handler has returned; if that fails, somebody else took
-//   it TakeOver() standby    odd c -> c+1, if the word is still what the standby saw a tick ago
+//   Offer()      owner    even c -> c+1
+//   Reclaim()    owner    odd c -> c+1  its handler has returned; may find the reading taken
+//   TakeOver()   standby  odd c -> c+1  if the word is still what the standby saw a tick ago
 //
 // Thread safety: as said. Each success of Reclaim() or TakeOver() acquires what the last Offer()
 // released: so whatever only the owner touches (the WaitSet, the reading half of the connections,

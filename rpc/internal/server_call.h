@@ -3,6 +3,7 @@
 #define LOCKET_RPC_INTERNAL_SERVER_CALL_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,9 +26,9 @@ class ServerConnection;
 //   free ──START──> assembling ──request whole, or refused──> running ──Run() has returned──> free
 //
 // While it assembles, it is the reading thread's; while it runs, the thread's that runs it. It is
-// *registered* under its id from the START until somebody takes the right to answer it, by taking
-// it out of the connection's table: the handler's end, TryCancel() or the server's Shutdown(),
-// whoever comes first. That one sends the FINISH.
+// *registered* under its id from the START until its FINISH goes into the ring. The handler's end,
+// TryCancel() and the server's Shutdown() may all want to send that, and may all wait for room: the
+// first to get it takes the call out of the connection's table, and the others find it gone.
 //
 // Thread safety: cancelled(), TryCancel() and GaveUp() from any thread.
 class ServerCall final : public Readable::Work, public RoomWaiter {
@@ -52,6 +53,7 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
 
   // ---- Running thread
 
+  // Answers the call. Throws nothing; lets pthread_exit() in a handler through, after an answer.
   void Run() override;
 
   // ---- Any thread, while registered or running
@@ -63,6 +65,8 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
   }
   void TryCancel();
   transport::Deadline deadline() const { return deadline_; }
+  // The same on the system clock: computed when it is first asked for, the same from then on.
+  std::chrono::system_clock::time_point system_deadline();
 
   // For the pieces of a response: the client wants no more of it.
   bool GaveUp() override { return cancelled(); }
@@ -74,10 +78,14 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
 
  private:
   void RunHandler();
-  // Each of these answers the call, unless it is answered already.
+  // Makes messages_ those of handler_, and fills the request. Answers the call where that fails.
+  bool ReadRequest();
+  // Each of these answers the call, unless it is answered already. If one throws, it is not.
   void Respond(const google::protobuf::MessageLite& response);
   void FinishWith(const Status& status, bool not_begun = false);
-  // Ready for the next call; keeps the memory of small messages.
+  // The same, where nothing may be thrown: with the code alone if there is no memory for a text.
+  void FinishInNeed(StatusCode code, const char* text) noexcept;
+  // Ready for the next call. Keeps the messages, unless they hold much memory.
   void ForgetMessages();
 
   ServerConnection& connection_;
@@ -88,11 +96,14 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
   transport::Deadline deadline_ = transport::Deadline::Infinite();
   size_t request_size_ = 0;
   Buffer request_;
-  size_t response_size_ = 0;
 
   // Of this handler, which most often is the next call's, too.
   std::unique_ptr<UnaryMessages> messages_;
   UnaryHandler* messages_of_ = nullptr;
+  // Bytes that have gone through messages_ since their memory was looked at. A response that nobody
+  // has measured counts as endless.
+  size_t unseen_bytes_ = 0;
+  bool response_measured_ = false;
 
   bool refused_ = false;
   bool refused_not_begun_ = false;
@@ -100,6 +111,10 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
 
   // Set by the reading thread, Shutdown() and TryCancel(); cleared between calls.
   std::atomic<bool> cancelled_{false};
+
+  // Ticks of the system clock; kUnasked until a handler asks.
+  static constexpr int64_t kUnasked = INT64_MIN;
+  std::atomic<int64_t> system_deadline_{kUnasked};
 };
 
 }  // namespace locket::internal

@@ -24,14 +24,14 @@ ServerCall* ServerConnection::Find(uint32_t id) {
   return id < table_.size() ? table_[id] : nullptr;
 }
 
-bool ServerConnection::IsRegistered(const ServerCall& call) {
+bool ServerConnection::IsRegistered(const ServerCall& call, uint32_t id) {
   MutexLock lock(mutex_);
-  return table_[call.id()] == &call;
+  return table_[id] == &call;
 }
 
-bool ServerConnection::Unregister(ServerCall& call) {
+bool ServerConnection::Unregister(const ServerCall& call, uint32_t id) {
   MutexLock lock(mutex_);
-  ServerCall*& slot = table_[call.id()];
+  ServerCall*& slot = table_[id];
   if (slot != &call) return false;
   slot = nullptr;
   return true;
@@ -46,8 +46,9 @@ void ServerConnection::Recycle(ServerCall& call) {
   Owner& owner = owner_;  // `this` may be gone once the lock is free.
   mutex_.Lock();
   call.running = false;
-  if (table_[call.id()] == &call) table_[call.id()] = nullptr;  // Not answered: an Owner's bug.
-  free_calls_.push_back(&call);
+  // Not answered: the connection has ended, or is just about to.
+  if (table_[call.id()] == &call) table_[call.id()] = nullptr;
+  free_calls_.push_back(&call);  // There is room: TakeStart().
   const bool over = --running_ == 0 && ended_;
   mutex_.Unlock();
   if (over) {
@@ -78,18 +79,17 @@ int ServerConnection::running() {
 }
 
 void ServerConnection::CancelCalls(const Status& status, Deadline deadline) {
-  std::vector<uint32_t> ids;
+  std::vector<std::pair<ServerCall*, uint32_t>> calls;
   {
     MutexLock lock(mutex_);
-    for (ServerCall*& call : table_) {
+    for (ServerCall* call : table_) {
       if (call == nullptr || !call->running) continue;
       call->SetCancelled();
-      ids.push_back(call->id());
-      call = nullptr;  // Takes the right to answer.
+      calls.emplace_back(call, call->id());
     }
   }
   sender_.Interrupt();  // Responses that wait for room see that they are cancelled.
-  for (const uint32_t id : ids) SendFinish(id, status, false, deadline);
+  for (const auto& [call, id] : calls) SendFinish(*call, id, status, false, deadline);
 }
 
 void ServerConnection::Close(const char* reason) {

@@ -37,11 +37,11 @@ struct ServerLimits {
 // Invariants:
 // (1) What belongs to the reading role (bound methods, calls that assemble) is touched in the role
 //     alone; nothing in the role waits for room in the ring.
-// (2) A call is answered by whoever takes it out of the table, and the id is free before the FINISH
-//     is in the ring: the client may use it again at once.
-// (3) No piece of a response follows its FINISH: both are sent under the send lock, and a piece
-// only
-//     while the call is in the table. Lock order: send lock, then the table's.
+// (2) A call leaves the table under the send lock, with its FINISH in the ring the next moment. So
+//     it has one FINISH, whoever may want to send another, and its id is in use until the client
+//     can have read that: calls whose answers wait for room are bounded by calls_in_flight.
+// (3) No piece of a response follows its FINISH: a piece is sent under the send lock, and while the
+//     call is in the table. Lock order: send lock, then the table's.
 class ServerConnection {
  public:
   // What a connection needs of its server.
@@ -77,16 +77,15 @@ class ServerConnection {
 
   // ---- Answering
 
-  // Takes the right to answer a call; false if another has it.
-  bool Unregister(ServerCall& call);
-
   bool FitsInFinish(size_t message_size) const {
     return message_size <= sender_.max_record() - sizeof(FinishHeader);
   }
 
-  // These wait for room until the connection ends, or `deadline`.
-  void SendFinishOk(uint32_t id, const google::protobuf::MessageLite& response, size_t size);
-  void SendFinish(uint32_t id, const Status& status, bool not_begun,
+  // Each answers the call that is registered under the id, unless it is answered already. They wait
+  // for room until the connection ends, or `deadline`. What they throw (std::bad_alloc), they throw
+  // before the answer. (The id beside the call, for those who do not run it.)
+  void SendFinishOk(ServerCall& call, const google::protobuf::MessageLite& response, size_t size);
+  void SendFinish(ServerCall& call, uint32_t id, const Status& status, bool not_begun,
                   transport::Deadline deadline = transport::Deadline::Infinite());
 
   // Sends a response that needs more than one record, while the call stays registered. CANCELLED if
@@ -95,7 +94,7 @@ class ServerConnection {
   StatusCode SendMessage(ServerCall& call, const google::protobuf::MessageLite& response,
                          size_t size);
 
-  // Run() has ended; the call may be used again, and `this` may be gone afterwards.
+  // Run() has ended; the call may be used again, and `this` may be gone afterwards. Throws nothing.
   void Recycle(ServerCall& call);
 
   // ---- Shutdown
@@ -116,7 +115,11 @@ class ServerConnection {
   Readable::Work* TakeBytes(ServerCall& call, Bytes bytes, bool running);
   ServerCall* Find(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartRunning(ServerCall& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsRegistered(const ServerCall& call);
+  bool IsRegistered(const ServerCall& call, uint32_t id);
+  bool Unregister(const ServerCall& call, uint32_t id);
+  template <typename Build>
+  void SendLast(ServerCall& call, uint32_t id, size_t size, transport::Deadline deadline,
+                const Build& build);
 
   Owner& owner_;
   const std::unique_ptr<transport::Connection> connection_;

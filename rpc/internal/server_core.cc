@@ -140,17 +140,18 @@ void ServerCore::Shutdown(Deadline deadline) {
     const Deadline last_words = Deadline::After(kLastWords);
     for (const Shared& connection : Connections()) {
       connection->CancelCalls(status, last_words);
-      // What was sent is delivered; handlers that wait for room in the ring stop waiting.
       connection->Close("the server was shut down while calls ran");
     }
   }
+  // Before Stop(), which waits for calls that are being refused just now, and those for room in the
+  // ring of a client that may not read. What was sent is delivered.
+  for (const Shared& connection : Connections()) connection->Close("the server was shut down");
   // All handlers have returned after this. (There are no threads if they could not be started.)
   if (threads_ != nullptr) threads_->Stop();
 
   // Nobody else reads now.
   for (const Shared& connection : Connections()) {
     wait_set_->Remove(&connection->transport());
-    connection->Close("the server was shut down");
     ConnectionIsOver(connection.get());
   }
   MutexLock lock(mutex_);

@@ -119,6 +119,7 @@ Readable::Work* ServerConnection::TakeStart(const Frame& frame, std::string* vio
     }
     if (free_calls_.empty()) {
       calls_.push_back(std::make_unique<ServerCall>(*this));
+      free_calls_.reserve(calls_.capacity());  // For Recycle().
       free_calls_.push_back(calls_.back().get());
     }
     call = free_calls_.back();

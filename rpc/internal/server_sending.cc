@@ -22,34 +22,34 @@ class UntilSent final : public RoomWaiter {
   bool GaveUp() override { return false; }
 };
 
-// Sends a record of `size` bytes that `build(uint8_t*)` writes, when there is room.
-template <typename Build>
-SendResult SendRecord(Sender& sender, size_t size, Deadline deadline, RoomWaiter& waiter,
-                      const Build& build) {
-  Sender::Turn turn(sender);
-  uint8_t* out;
-  while ((out = turn.Reserve(size)) == nullptr) {
-    const SendResult result = turn.WaitForRoom(size, deadline, waiter);
-    if (result != SendResult::kReady) return result;
-  }
-  WriteRecord(out, size, build);
-  turn.Commit(size);
-  return SendResult::kReady;
-}
-
 }  // namespace
 
-void ServerConnection::SendFinishOk(uint32_t id, const MessageLite& response, size_t size) {
-  const FinishHeader header = MakeFinishOk(id, size);
+// Sends the FINISH of a call, a record of `size` bytes that `build(uint8_t*)` writes, when there is
+// room. Keeps (2).
+template <typename Build>
+void ServerConnection::SendLast(ServerCall& call, uint32_t id, size_t size, Deadline deadline,
+                                const Build& build) {
   UntilSent waiter;
-  SendRecord(sender_, sizeof(header) + size, Deadline::Infinite(), waiter, [&](uint8_t* out) {
+  Sender::Turn turn(sender_);
+  uint8_t* out;
+  while ((out = turn.Reserve(size)) == nullptr) {
+    if (!IsRegistered(call, id)) return;
+    if (turn.WaitForRoom(size, deadline, waiter) != SendResult::kReady) return;
+  }
+  WriteRecord(out, size, build);
+  if (Unregister(call, id)) turn.Commit(size);
+}
+
+void ServerConnection::SendFinishOk(ServerCall& call, const MessageLite& response, size_t size) {
+  const FinishHeader header = MakeFinishOk(call.id(), size);
+  SendLast(call, call.id(), sizeof(header) + size, Deadline::Infinite(), [&](uint8_t* out) {
     std::memcpy(out, &header, sizeof(header));
     WriteMessage(response, out + sizeof(header));
   });
 }
 
-void ServerConnection::SendFinish(uint32_t id, const Status& status, bool not_begun,
-                                  Deadline deadline) {
+void ServerConnection::SendFinish(ServerCall& call, uint32_t id, const Status& status,
+                                  bool not_begun, Deadline deadline) {
   std::string text;
   std::string details;
   if (!status.ok()) {
@@ -62,8 +62,7 @@ void ServerConnection::SendFinish(uint32_t id, const Status& status, bool not_be
   FinishHeader header = MakeFinish(id, status.error_code(), text.size(), details.size());
   if (not_begun) header.frame.flags |= kFlagNotBegun;
   const size_t size = sizeof(header) + text.size() + details.size();
-  UntilSent waiter;
-  SendRecord(sender_, size, deadline, waiter, [&](uint8_t* out) {
+  SendLast(call, id, size, deadline, [&](uint8_t* out) {
     std::memcpy(out, &header, sizeof(header));
     out += sizeof(header);
     std::memcpy(out, text.data(), text.size());
@@ -79,13 +78,14 @@ StatusCode ServerConnection::SendMessage(ServerCall& call, const MessageLite& re
   WriteMessage(response, bytes);
 
   const MessageHeader header = MakeMessage(call.id(), size);
-  const size_t first = std::min(kPieceSize, sender_.max_record() - sizeof(header));
+  const size_t first = std::min({size, kPieceSize, sender_.max_record() - sizeof(header)});
   const size_t record = sizeof(header) + first;
   {
     Sender::Turn turn(sender_);
     uint8_t* out = nullptr;
     while (out == nullptr) {
-      if (call.GaveUp() || !IsRegistered(call)) return StatusCode::CANCELLED;  // Keeps (3).
+      // Keeps (3).
+      if (call.GaveUp() || !IsRegistered(call, call.id())) return StatusCode::CANCELLED;
       out = turn.Reserve(record);
       if (out != nullptr) break;
       const SendResult result = turn.WaitForRoom(record, call.deadline(), call);
@@ -97,7 +97,7 @@ StatusCode ServerConnection::SendMessage(ServerCall& call, const MessageLite& re
   }
   const SendResult result =
       SendContinues(sender_, call.id(), bytes + first, size - first, call.deadline(), call,
-                    [&] { return IsRegistered(call); });
+                    [&] { return IsRegistered(call, call.id()); });
   return result == SendResult::kReady ? StatusCode::OK : StatusCode::CANCELLED;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "locket/transport/log.h"
 #include "locket/transport/thread.h"
@@ -57,11 +58,13 @@ absl::Status ServerThreads::Spawn(Part part) {
     // Under the lock: the thread may end before its handle is in its place.
     absl::StatusOr<std::thread> thread =
         transport::StartThread("locket-server", [this, part, self] {
+          const absl::Cleanup end = [this, self] {  // Also when a handler calls pthread_exit().
+            MutexLock lock(mutex_);
+            over_.splice(over_.end(), threads_, self);
+            --alive_;
+            ended_.NotifyAll();
+          };
           Body(part);
-          MutexLock lock(mutex_);
-          over_.splice(over_.end(), threads_, self);
-          --alive_;
-          ended_.NotifyAll();
         });
     if (!thread.ok()) {
       threads_.erase(self);

@@ -24,6 +24,7 @@ class Readable {
   // A thing to be run outside the reading role: it may block, for as long as it likes.
   class Work {
    public:
+    // Throws nothing. pthread_exit() may end the thread in it: then the standby takes over.
     virtual void Run() = 0;
 
    protected:
@@ -57,7 +58,8 @@ class Readable {
 // So a blocked handler holds up others for one to two milliseconds, and any number of handlers may
 // block. Threads are unbounded, as in gRPC.
 //
-// Thread safety: Start() and Stop() once each; everything else is its threads' own business.
+// Thread safety: Stop() from any thread but its own, as often as wanted; everything else is its
+// threads' own business.
 //
 // Invariants:
 // (1) There is a standby, or a thread is on its way to become one, or standby_wanted_ is set (also
@@ -95,7 +97,7 @@ class ServerThreads {
   Readable& readable_;
   const std::unique_ptr<Tick> tick_;
   ReadingRole role_;
-  std::atomic<bool> stopping_{false};  // Set by Stop(), once.
+  std::atomic<bool> stopping_{false};  // Set by Stop().
 
   transport::Mutex mutex_;
   transport::CondVar wanted_;  // Where idle threads sleep.
