@@ -2,6 +2,10 @@
 #ifndef LOCKET_RPC_GENERATED_SUPPORT_H_
 #define LOCKET_RPC_GENERATED_SUPPORT_H_
 
+#if __cplusplus < 201703L
+#error "Locket needs C++17 or later; with Bazel: build --cxxopt=-std=c++17 in the .bazelrc"
+#endif
+
 #include "google/protobuf/message_lite.h"
 #include "locket/rpc/channel.h"
 #include "locket/rpc/client_context.h"

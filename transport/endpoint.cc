@@ -50,6 +50,12 @@ absl::StatusOr<UniqueFd> ConnectSocket(const Address& address, Deadline deadline
   while (connect(socket.get(), where.get(), where.size) != 0) {
     const int error = errno;
     if (error == EINTR) continue;
+    if (error == ECONNREFUSED && address.kind == Address::Kind::kPort) {
+      return absl::UnavailableError(absl::StrCat(
+          address.ToString(),
+          ": Connection refused (no Locket server of this network namespace has the port; TCP is "
+          "another matter)"));
+    }
     if (error != EAGAIN) return ErrnoStatus(error, address.ToString());
     if (deadline.passed()) {
       return absl::DeadlineExceededError(

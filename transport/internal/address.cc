@@ -110,11 +110,13 @@ absl::StatusOr<Address> HostPortAddress(std::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", std::string(text),
                      "\" is no target: unix:path, unix-abstract:name, locket:name or "
-                     "localhost:port"));
+                     "localhost:port, a port being 0 to 65535"));
   }
   if (!IsThisHost(host)) {
     return absl::UnavailableError(absl::StrCat(
-        std::string(host), " is not this host: Locket calls within one host; beyond it, use gRPC"));
+        std::string(host),
+        " is no spelling of this host (localhost, 127.x.x.x, 0.0.0.0, [::] or [::1]): Locket calls "
+        "within one host; beyond it, use gRPC"));
   }
   return PortAddress(static_cast<uint16_t>(number));
 }
@@ -155,7 +157,12 @@ absl::StatusOr<Address> ParseTarget(const std::string& target) {
   if (ConsumePrefix(&text, "locket:")) return RuntimeAddress(text);
   if (ConsumePrefix(&text, "unix:")) {
     // unix:///absolute has an empty authority in front of the path.
-    if (text.substr(0, 3) == "///") text.remove_prefix(2);
+    if (text.substr(0, 3) == "///") {
+      text.remove_prefix(2);
+    } else if (text.substr(0, 2) == "//") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("write unix:///absolute/path or unix:relative/path, not ", target));
+    }
     return PathAddress(std::string(text));
   }
   for (const std::string_view scheme : {"dns:///", "dns:", "ipv4:", "ipv6:"}) {

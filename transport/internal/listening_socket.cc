@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -55,21 +56,19 @@ absl::StatusOr<UniqueFd> LockDirectory(const std::string& path) {
   return directory;
 }
 
-// Whether a process listens at the path; its file is there.
-absl::StatusOr<bool> IsAlive(const Address& address) {
+// OK if the socket's file at the path is dead; ALREADY_EXISTS if it is not, or not known to be.
+absl::Status CheckDead(const Address& address) {
   const UniqueFd probe = NewSocket();
   if (!probe.valid()) return ErrnoStatus(errno, "socket(AF_UNIX, SOCK_SEQPACKET)");
   const SocketAddress where = ToSocketAddress(address);
-  if (connect(probe.get(), where.get(), where.size) == 0) return true;
-  switch (errno) {
-    case ECONNREFUSED:
-    case ENOENT:
-      return false;
-    default:
-      // EAGAIN is a full backlog, EPROTOTYPE somebody else's kind of socket, EACCES another user's:
-      // not known to be dead.
-      return true;
+  if (connect(probe.get(), where.get(), where.size) == 0 || errno == EAGAIN) {
+    return absl::AlreadyExistsError(absl::StrCat("a live process listens on ", address.name));
   }
+  // Nobody listens, or somebody was faster.
+  if (errno == ECONNREFUSED || errno == ENOENT) return absl::OkStatus();
+  // EPROTOTYPE is somebody else's kind of socket, EACCES another user's.
+  return absl::AlreadyExistsError(
+      absl::StrCat("the socket ", address.name, " is not known to be dead: ", strerror(errno)));
 }
 
 }  // namespace
@@ -97,12 +96,7 @@ absl::Status ListeningSocket::ListenAtPath() {
     if (!S_ISSOCK(found.st_mode)) {
       return absl::AlreadyExistsError(absl::StrCat(path, " is there, and is no socket"));
     }
-    absl::StatusOr<bool> alive = IsAlive(address_);
-    if (!alive.ok()) return alive.status();
-    if (*alive) {
-      return absl::AlreadyExistsError(absl::StrCat("another process listens on ", path,
-                                                   ", or may: it is not known to be dead"));
-    }
+    if (absl::Status dead = CheckDead(address_); !dead.ok()) return dead;
   }
 
   // Through /proc, which must be mounted, so that the temporary name cannot be too long.
