@@ -45,9 +45,8 @@ enum class SendResult {
 //
 // Invariants:
 // (1) The lock is never held while a thread waits for room.
-// (2) At most one thread waits for room in the ring. Those who find it waiting queue behind it,
-// also
-//     with records that would fit: or a large record would starve.
+// (2) At most one thread waits for room in the ring. Who finds it waiting queues behind it, also
+//     with a record that would fit: or a large record would starve.
 // (3) Owed frames go out before anything else does. So a CANCEL that is owed precedes the START by
 //     which its id is used again.
 class Sender {

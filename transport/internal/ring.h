@@ -19,10 +19,9 @@
 //
 // Pairs:
 //   [publish] Commit() release-stores the commit word; Peek() loads it with acquire: whoever sees
-//   the
-//             word sees the payload and the zero behind it.
-//   [release] Release() release-stores the head; Room() loads it with acquire: the writer reuses
-//             bytes only after the reader's last read of them.
+//             the word sees the payload and the zero behind it.
+//   [release] Release() release-stores the head; LoadHead() loads it with acquire: the writer uses
+//             bytes again only after the reader's last read of them.
 #ifndef LOCKET_TRANSPORT_INTERNAL_RING_H_
 #define LOCKET_TRANSPORT_INTERNAL_RING_H_
 
