@@ -14,7 +14,7 @@ namespace locket::internal {
 class Buffer {
  public:
   // Memory up to this is kept by Clear(); more is given back, so that an idle call holds no more.
-  static constexpr size_t kKept = 64 * 1024;
+  static constexpr size_t kKept = 128 * 1024;
 
   Buffer() = default;
   ~Buffer();

@@ -23,7 +23,7 @@ namespace {
 constexpr char kHandlerFailed[] = "Unexpected error in RPC handling";  // gRPC's text.
 
 // ServerCall::ForgetMessages()
-constexpr size_t kUnseen = 4 * 1024;
+constexpr size_t kUnseen = 16 * 1024;
 
 }  // namespace
 

@@ -37,6 +37,11 @@ bool ServerConnection::Unregister(const ServerCall& call, uint32_t id) {
   return true;
 }
 
+void ServerConnection::RegisterAgain(ServerCall& call, uint32_t id) {
+  MutexLock lock(mutex_);
+  table_[id] = &call;
+}
+
 void ServerConnection::StartRunning(ServerCall& call) {
   call.running = true;
   ++running_;

@@ -117,6 +117,8 @@ class ServerConnection {
   void StartRunning(ServerCall& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsRegistered(const ServerCall& call, uint32_t id);
   bool Unregister(const ServerCall& call, uint32_t id);
+  // Takes that back, under the same hold of the send lock.
+  void RegisterAgain(ServerCall& call, uint32_t id);
   template <typename Build>
   void SendLast(ServerCall& call, uint32_t id, size_t size, transport::Deadline deadline,
                 const Build& build);

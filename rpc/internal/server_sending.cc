@@ -1,7 +1,9 @@
 // How the answer of a call gets into the ring.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "locket/rpc/internal/record_writing.h"
 #include "locket/rpc/internal/serialization.h"
 #include "locket/rpc/internal/server_connection.h"
@@ -36,8 +38,14 @@ void ServerConnection::SendLast(ServerCall& call, uint32_t id, size_t size, Dead
     if (!IsRegistered(call, id)) return;
     if (turn.WaitForRoom(size, deadline, waiter) != SendResult::kReady) return;
   }
+  // Before the record is written: the lock would wait until its stores have reached the other
+  // side's cache, and Commit() would wait again. If writing throws, the call is still to be
+  // answered.
+  if (!Unregister(call, id)) return;
+  absl::Cleanup not_sent = [&] { RegisterAgain(call, id); };
   WriteRecord(out, size, build);
-  if (Unregister(call, id)) turn.Commit(size);
+  std::move(not_sent).Cancel();
+  turn.Commit(size);
 }
 
 void ServerConnection::SendFinishOk(ServerCall& call, const MessageLite& response, size_t size) {
