@@ -235,7 +235,7 @@ TEST(RpcServerTest, MessagesThatHoldMuchMemoryAreNotKept) {
 TEST(RpcServerTest, AResponseThatIsNotSentIsNotKeptIfItIsLarge) {
   OneMethod<> method;
   method.handler().body = [](ServerContext&, auto& messages) {
-    messages.response_.set_payload(std::string(100'000, 'x'));
+    messages.response_.set_payload(std::string(200'000, 'x'));
     return Status::CANCELLED;
   };
   for (int i = 1; i <= 3; ++i) {
