@@ -35,7 +35,7 @@ void ServerCall::Reset(uint32_t id, UnaryHandler* handler, Deadline deadline, si
   request_.Clear();
   refused_ = false;
   // relaxed: nobody else knows this call yet.
-  cancelled_.store(false, std::memory_order_relaxed);
+  cancelled_by_.store(CancelledBy::kNobody, std::memory_order_relaxed);
   system_deadline_.store(kUnasked, std::memory_order_relaxed);
 }
 
@@ -107,7 +107,10 @@ void ServerCall::Respond(const MessageLite& response) {
   response_measured_ = true;
   unseen_bytes_ += size;
   const int64_t limit = std::min(connection_.limits().send, static_cast<int64_t>(kMaxMessageSize));
-  if (static_cast<int64_t>(size) > limit) {
+  const CancelledBy by = cancelled_by();
+  if (by == CancelledBy::kServer || by == CancelledBy::kShutdown) {
+    FinishWith(Status::CANCELLED);
+  } else if (static_cast<int64_t>(size) > limit) {
     FinishWith(MessageTooLarge("Sent", size, limit).status);
   } else if (connection_.FitsInFinish(size)) {
     connection_.SendFinishOk(*this, response, size);
@@ -142,9 +145,21 @@ void ServerCall::ForgetMessages() {
 }
 
 void ServerCall::FinishWith(const Status& status, bool not_begun) {
+  connection_.SendFinish(*this, id_, Verdict(status), not_begun);
+}
+
+Status ServerCall::Verdict(const Status& status) const {
+  switch (cancelled_by()) {
+    case CancelledBy::kServer:
+      return Status(StatusCode::CANCELLED, "Cancelled on the server side");
+    case CancelledBy::kShutdown:
+      return Status(StatusCode::UNAVAILABLE, "Cancelling all calls");
+    case CancelledBy::kNobody:
+    case CancelledBy::kClient:
+      break;
+  }
   // A handler that saw IsCancelled() may answer before the client's own clock has ended the call.
-  const bool late = !status.ok() && deadline_.passed();
-  connection_.SendFinish(*this, id_, late ? DeadlineExceeded().status : status, not_begun);
+  return !status.ok() && deadline_.passed() ? DeadlineExceeded().status : status;
 }
 
 void ServerCall::FinishInNeed(StatusCode code, const char* text) noexcept {
@@ -157,8 +172,8 @@ void ServerCall::FinishInNeed(StatusCode code, const char* text) noexcept {
 }
 
 void ServerCall::TryCancel() {
-  SetCancelled();
-  FinishWith(Status(StatusCode::CANCELLED, "Cancelled on the server side"));
+  SetCancelled(CancelledBy::kServer);
+  FinishWith(Status::CANCELLED);
 }
 
 system_clock::time_point ServerCall::system_deadline() {

@@ -21,6 +21,15 @@ namespace locket::internal {
 
 class ServerConnection;
 
+// Who cancelled a call. The first stays: it decides how the call ends, whatever its handler, who
+// may see IsCancelled() at once, returns then.
+enum class CancelledBy : uint8_t {
+  kNobody,
+  kClient,  // Or the end of the connection: nobody reads the answer.
+  kServer,  // ServerContext::TryCancel().
+  kShutdown,
+};
+
 // Belongs to its connection, which uses it again for later calls.
 //
 //   free ──START──> assembling ──request whole, or refused──> running ──Run() has returned──> free
@@ -58,15 +67,22 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
 
   // ---- Any thread, while registered or running
 
-  // release: whoever sees it sees what led to it.
-  void SetCancelled() { cancelled_.store(true, std::memory_order_release); }
-  bool cancelled() const {
-    return cancelled_.load(std::memory_order_acquire) || deadline_.passed();
+  void SetCancelled(CancelledBy by) {
+    CancelledBy nobody = CancelledBy::kNobody;
+    // release: whoever sees it sees what led to it. relaxed: the first stays.
+    cancelled_by_.compare_exchange_strong(nobody, by, std::memory_order_release,
+                                          std::memory_order_relaxed);
   }
+  CancelledBy cancelled_by() const { return cancelled_by_.load(std::memory_order_acquire); }
+  bool cancelled() const { return cancelled_by() != CancelledBy::kNobody || deadline_.passed(); }
   void TryCancel();
   transport::Deadline deadline() const { return deadline_; }
   // The same on the system clock: computed when it is first asked for, the same from then on.
   std::chrono::system_clock::time_point system_deadline();
+
+  // How the call ends if it ends now and its handler says `status`: a cancellation on this side, or
+  // a deadline that has passed, goes before an error of the handler; the former before OK, too.
+  Status Verdict(const Status& status) const;
 
   // For the pieces of a response: the client wants no more of it.
   bool GaveUp() override { return cancelled(); }
@@ -110,7 +126,7 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
   Status refusal_;
 
   // Set by the reading thread, Shutdown() and TryCancel(); cleared between calls.
-  std::atomic<bool> cancelled_{false};
+  std::atomic<CancelledBy> cancelled_by_{CancelledBy::kNobody};
 
   // Ticks of the system clock; kUnasked until a handler asks.
   static constexpr int64_t kUnasked = INT64_MIN;

@@ -69,7 +69,7 @@ bool ServerConnection::End() {
   for (ServerCall*& call : table_) {
     if (call == nullptr) continue;
     if (call->running) {
-      call->SetCancelled();
+      call->SetCancelled(CancelledBy::kClient);
     } else {
       free_calls_.push_back(call);
       call = nullptr;
@@ -83,18 +83,20 @@ int ServerConnection::running() {
   return running_;
 }
 
-void ServerConnection::CancelCalls(const Status& status, Deadline deadline) {
+void ServerConnection::CancelCalls(Deadline deadline) {
   std::vector<std::pair<ServerCall*, uint32_t>> calls;
   {
     MutexLock lock(mutex_);
     for (ServerCall* call : table_) {
       if (call == nullptr || !call->running) continue;
-      call->SetCancelled();
+      call->SetCancelled(CancelledBy::kShutdown);
       calls.emplace_back(call, call->id());
     }
   }
   sender_.Interrupt();  // Responses that wait for room see that they are cancelled.
-  for (const auto& [call, id] : calls) SendFinish(*call, id, status, false, deadline);
+  for (const auto& [call, id] : calls) {
+    SendFinish(*call, id, call->Verdict(Status::CANCELLED), false, deadline);
+  }
 }
 
 void ServerConnection::Close(const char* reason) {

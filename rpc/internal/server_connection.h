@@ -103,7 +103,7 @@ class ServerConnection {
   // Calls that run.
   int running();
   // Marks calls that run as cancelled and answers them, as long as there is room until `deadline`.
-  void CancelCalls(const Status& status, transport::Deadline deadline);
+  void CancelCalls(transport::Deadline deadline);
   void Close(const char* reason);
 
  private:

@@ -136,10 +136,9 @@ void ServerCore::Shutdown(Deadline deadline) {
   for (const Shared& connection : Connections()) connection->SendGoAway();
 
   if (!AwaitCalls(deadline)) {
-    const Status status(StatusCode::UNAVAILABLE, "Cancelling all calls");
     const Deadline last_words = Deadline::After(kLastWords);
     for (const Shared& connection : Connections()) {
-      connection->CancelCalls(status, last_words);
+      connection->CancelCalls(last_words);
       connection->Close("the server was shut down while calls ran");
     }
   }

@@ -176,7 +176,7 @@ Readable::Work* ServerConnection::TakeCancel(const Frame& frame) {
     MutexLock lock(mutex_);
     ServerCall* call = Find(frame.call_id);
     if (call == nullptr) return nullptr;  // The FINISH is on its way.
-    call->SetCancelled();
+    call->SetCancelled(CancelledBy::kClient);
     if (!call->running) {  // The rest of its request will not come.
       call->Refuse(Cancelled().status);
       StartRunning(*call);
