@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -47,7 +48,9 @@ class ClientContext {
   void TryCancel();
 
   // The target of the channel that the call was made on: "unix:/run/app.sock". "" before the call.
-  std::string peer() const { return peer_ ? *peer_ : std::string(); }
+  std::string peer() const {
+    return long_peer_ != nullptr ? *long_peer_ : std::string(peer_, peer_size_);
+  }
 
   // For people, after a call that failed in the library or below: what happened between whom, with
   // all numbers. "" where the status came from the handler.
@@ -59,7 +62,10 @@ class ClientContext {
   transport::Deadline deadline_ = transport::Deadline::Infinite();
   std::chrono::system_clock::time_point system_deadline_ =
       std::chrono::system_clock::time_point::max();
-  std::shared_ptr<const std::string> peer_;  // The channel's, so that no call copies it.
+  // In place: no call allocates it, unless it is longer than an address can be.
+  size_t peer_size_ = 0;
+  char peer_[128];
+  std::unique_ptr<const std::string> long_peer_;
   std::string debug_error_string_;
 
   // For TryCancel(), which runs beside the call: see internal/call_tie.h.

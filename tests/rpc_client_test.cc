@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "locket/rpc/internal/client_connection.h"
 #include "locket/rpc/internal/handshake.h"
 #include "locket/rpc/internal/rpc_method.h"
-#include "locket/rpc/internal/unary_call.h"
+#include "locket/tests/bare_client.h"
 #include "locket/tests/rpc_testing.h"
 #include "locket/transport/endpoint.h"
 
@@ -47,8 +46,7 @@ TEST_P(FewIdsTest, EveryCallGetsItsTurnAndItsOwnAnswer) {
   auto agreement = internal::AgreeAsClient(internal::Handshake(), (*connection)->peer_block());
   ASSERT_TRUE(agreement.ok()) << agreement.status();
   agreement->calls_in_flight = GetParam().ids;
-  internal::ClientConnection client(*std::move(connection), *agreement, internal::MessageLimits(),
-                                    server.address());
+  BareClient client(*std::move(connection), *agreement, server.address());
 
   const internal::RpcMethod method("/locket.tests.Echo/Call");
   std::atomic<int> late{0};
@@ -68,8 +66,7 @@ TEST_P(FewIdsTest, EveryCallGetsItsTurnAndItsOwnAnswer) {
                                     std::string(i % 50 == 0 ? 300'000 : 0, 'x');
         request.set_payload(payload);
         Response response;
-        const Status status =
-            internal::RunUnaryCall(client, method, context, request, &response).status;
+        const Status status = client.Call(method, context, request, &response).status;
         if (status.ok()) {
           EXPECT_EQ(response.payload(), payload);
         } else {

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "locket/rpc/internal/client_connection.h"
 #include "locket/rpc/internal/frame.h"
 #include "locket/rpc/internal/handshake.h"
 #include "locket/rpc/internal/rpc_method.h"
 #include "locket/rpc/internal/server_core.h"
-#include "locket/rpc/internal/unary_call.h"
+#include "locket/tests/bare_client.h"
 #include "locket/tests/rpc_testing.h"
 #include "locket/transport/endpoint.h"
 
@@ -259,8 +258,8 @@ class HostileServerTest : public ::testing::Test {
         transport::CreatePair(listen, transport::ConnectOptions());
     ASSERT_TRUE(pair.ok()) << pair.status();
     raw_ = std::move(pair->accepting);
-    client_ = std::make_unique<internal::ClientConnection>(
-        std::move(pair->connecting), Agreement{2, 10}, internal::MessageLimits(), "hostile");
+    client_ =
+        std::make_unique<BareClient>(std::move(pair->connecting), Agreement{2, 10}, "hostile");
   }
 
   // The outcome of a call that finds `answers` waiting for it, if they are to call 0.
@@ -269,14 +268,14 @@ class HostileServerTest : public ::testing::Test {
     ClientContext context;
     context.set_deadline(InTime());
     Response response;
-    internal::CallOutcome outcome = internal::RunUnaryCall(
-        *client_, internal::RpcMethod("/hostile/Call"), context, Request(), &response);
+    internal::CallOutcome outcome =
+        client_->Call(internal::RpcMethod("/hostile/Call"), context, Request(), &response);
     payload_ = response.payload();
     return outcome;
   }
 
   std::unique_ptr<transport::Connection> raw_;
-  std::unique_ptr<internal::ClientConnection> client_;
+  std::unique_ptr<BareClient> client_;
   std::string payload_;
 };
 
@@ -367,16 +366,14 @@ TEST_F(HostileServerTest, CallsQueueWhenAllIdsAreInUse) {
     ClientContext context;
     context.set_deadline(std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
     Response response;
-    EXPECT_EQ(internal::RunUnaryCall(*client_, internal::RpcMethod("/hostile/Call"), context,
-                                     Request(), &response)
+    EXPECT_EQ(client_->Call(internal::RpcMethod("/hostile/Call"), context, Request(), &response)
                   .status.error_code(),
               DEADLINE_EXCEEDED);
   }
   ClientContext hopeless;
   hopeless.set_deadline(std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
   Response response;
-  EXPECT_EQ(internal::RunUnaryCall(*client_, internal::RpcMethod("/hostile/Call"), hopeless,
-                                   Request(), &response)
+  EXPECT_EQ(client_->Call(internal::RpcMethod("/hostile/Call"), hopeless, Request(), &response)
                 .status.error_code(),
             DEADLINE_EXCEEDED);
   // The late answer of call 1 frees its id, and reaches nobody.

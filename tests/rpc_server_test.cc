@@ -13,11 +13,10 @@
 
 #include "google/protobuf/unknown_field_set.h"
 #include "gtest/gtest.h"
-#include "locket/rpc/internal/client_connection.h"
 #include "locket/rpc/internal/handshake.h"
 #include "locket/rpc/internal/rpc_method.h"
 #include "locket/rpc/internal/server_core.h"
-#include "locket/rpc/internal/unary_call.h"
+#include "locket/tests/bare_client.h"
 #include "locket/tests/rpc_testing.h"
 #include "locket/transport/endpoint.h"
 
@@ -263,8 +262,7 @@ TEST(RpcServerTest, ResponsesAboutAsLargeAsARecordArriveThroughAnyRing) {
     ASSERT_TRUE(pair.ok()) << pair.status();
     const size_t record = pair->connecting->max_record();
     (*core)->Adopt(std::move(pair->accepting));
-    internal::ClientConnection client(std::move(pair->connecting), internal::Agreement{10, 10},
-                                      internal::MessageLimits(), "server");
+    BareClient client(std::move(pair->connecting), internal::Agreement{10, 10}, "server");
     const internal::RpcMethod method("/locket.tests.Echo/Call");
     for (size_t size = record - 50; size < record + 30; ++size) {
       ClientContext context;
@@ -272,8 +270,7 @@ TEST(RpcServerTest, ResponsesAboutAsLargeAsARecordArriveThroughAnyRing) {
       Request request = MakeRequest(Request::GENERATE);
       request.set_response_size(size);
       Response response;
-      const Status status =
-          internal::RunUnaryCall(client, method, context, request, &response).status;
+      const Status status = client.Call(method, context, request, &response).status;
       ASSERT_TRUE(status.ok()) << ring << " " << size << " " << status.error_message();
       ASSERT_EQ(response.payload(), Pattern(size, 1)) << ring << " " << size;
     }

@@ -2,6 +2,7 @@
 #ifndef LOCKET_RPC_INTERNAL_CALL_TIE_H_
 #define LOCKET_RPC_INTERNAL_CALL_TIE_H_
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,8 +62,13 @@ class CallTie {
     if (call != nullptr) call->RequestCancel();
   }
 
-  static void SetPeer(ClientContext& context, const std::shared_ptr<const std::string>& peer) {
-    context.peer_ = peer;
+  static void SetPeer(ClientContext& context, const std::string& peer) {
+    if (peer.size() > sizeof(context.peer_)) {
+      context.long_peer_ = std::make_unique<const std::string>(peer);
+    } else {
+      context.peer_size_ = peer.size();
+      std::memcpy(context.peer_, peer.data(), peer.size());
+    }
   }
   static void SetDebugError(ClientContext& context, std::string text) {
     context.debug_error_string_ = std::move(text);

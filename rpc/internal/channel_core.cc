@@ -30,9 +30,13 @@ constexpr int kAttempts = 3;
 ChannelCore::ChannelCore(std::string target, MessageLimits limits, Status lame)
     : owner_(getpid()),
       fork_generation_(ForkGeneration()),
-      target_(std::make_shared<const std::string>(std::move(target))),
+      target_(std::move(target)),
       limits_(limits),
       lame_(std::move(lame)) {}
+
+ChannelCore::~ChannelCore() {
+  if (connection_ != nullptr) connection_->Drop();
+}
 
 std::shared_ptr<Channel> ChannelCore::MakeChannel(std::unique_ptr<ChannelCore> core) {
   return std::shared_ptr<Channel>(new Channel(std::move(core)));
@@ -54,79 +58,72 @@ Status ChannelCore::UnaryCall(const RpcMethod& method, ClientContext& context,
 CallOutcome ChannelCore::Run(const RpcMethod& method, ClientContext& context,
                              const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* response) {
-  if (!lame_.ok()) return LameChannel(lame_, *target_);
+  if (!lame_.ok()) return LameChannel(lame_, target_);
   // Before any lock, which another thread of the parent may have held.
-  if (fork_generation_ != ForkGeneration()) return ForkedChannel(*target_, owner_);
+  if (fork_generation_ != ForkGeneration()) return ForkedChannel(target_, owner_);
   const Deadline deadline = CallTie::deadline(context);
   if (deadline.passed()) return DeadlineExceeded();
   CallOutcome outcome;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    absl::StatusOr<Shared> connection = GetConnection(context, deadline);
-    if (!connection.ok()) {
-      return CallTie::cancelled(context) ? Cancelled()
-                                         : NotConnected(connection.status(), *target_);
+    mutex_.Lock();
+    if (absl::Status status = NeedConnection(context, deadline); !status.ok()) {
+      mutex_.Unlock();
+      return CallTie::cancelled(context) ? Cancelled() : NotConnected(status, target_);
     }
-    outcome = RunUnaryCall(**connection, method, context, request, response);
+    ClientConnection& connection = *connection_;
+    bool has_id = false;
+    ClientCall& call = connection.NewCall(&has_id);
+    mutex_.Unlock();
+    outcome = RunUnaryCall(connection, call, has_id, method, context, request, response);
     if (!outcome.not_begun) break;
   }
   return outcome;
 }
 
-absl::StatusOr<ChannelCore::Shared> ChannelCore::GetConnection(const ClientContext& context,
-                                                               Deadline deadline) {
-  mutex_.Lock();
+absl::Status ChannelCore::NeedConnection(const ClientContext& context, Deadline deadline) {
   const uint64_t attempts_before = attempts_;
   while (connection_ == nullptr || !connection_->usable()) {
     if (CallTie::cancelled(context)) {
-      mutex_.Unlock();
       return absl::CancelledError("before there was a connection");
     }
     if (connecting_) {
       if (!connected_.WaitUntil(mutex_, deadline)) {
-        mutex_.Unlock();
         return absl::DeadlineExceededError("another call of the channel was still connecting");
       }
       // What came of an attempt that began before this call serves this call too; but a deadline
       // that passed was the other caller's.
       if (!connecting_ && attempts_ != attempts_before && !last_error_.ok() &&
           last_error_.code() != absl::StatusCode::kDeadlineExceeded) {
-        absl::Status error = last_error_;
-        mutex_.Unlock();
-        return error;
+        return last_error_;
       }
       continue;
     }
     connecting_ = true;
-    Shared old = std::move(connection_);
-    connection_ = nullptr;
+    ClientConnection* const old = std::exchange(connection_, nullptr);
     mutex_.Unlock();
-    old = nullptr;  // Closes it, if no call uses it any more; not under the lock.
-    absl::StatusOr<Shared> made = Connect(deadline);
+    if (old != nullptr) old->Drop();
+    const absl::StatusOr<ClientConnection*> made = Connect(deadline);
     mutex_.Lock();
     connecting_ = false;
     ++attempts_;
     last_error_ = made.status();
     connected_.NotifyAll();
-    if (!made.ok()) {
-      mutex_.Unlock();
-      return made.status();
-    }
-    connection_ = *std::move(made);
+    if (!made.ok()) return made.status();
+    connection_ = *made;
   }
-  Shared connection = connection_;
-  mutex_.Unlock();
-  return connection;
+  connection_->AssertLocked();
+  return absl::OkStatus();
 }
 
-absl::StatusOr<ChannelCore::Shared> ChannelCore::Connect(Deadline deadline) {
+absl::StatusOr<ClientConnection*> ChannelCore::Connect(Deadline deadline) {
   const Handshake own;
   transport::ConnectOptions options;
   options.block = EncodeHandshake(own);
   absl::StatusOr<std::unique_ptr<transport::Connection>> connection =
-      transport::Connect(*target_, options, Earlier(deadline, Deadline::After(kConnectTimeout)));
+      transport::Connect(target_, options, Earlier(deadline, Deadline::After(kConnectTimeout)));
   if (!connection.ok()) {
     if (connection.status().code() == absl::StatusCode::kDeadlineExceeded && !deadline.passed()) {
-      return absl::UnavailableError(absl::StrCat(*target_, ": the server does not answer"));
+      return absl::UnavailableError(absl::StrCat(target_, ": the server does not answer"));
     }
     return connection.status();
   }
@@ -135,7 +132,7 @@ absl::StatusOr<ChannelCore::Shared> ChannelCore::Connect(Deadline deadline) {
     (*connection)->Close(agreement.status());
     return agreement.status();
   }
-  return std::make_shared<ClientConnection>(*std::move(connection), *agreement, limits_, *target_);
+  return ClientConnection::Make(mutex_, *std::move(connection), *agreement, limits_, target_);
 }
 
 }  // namespace locket::internal

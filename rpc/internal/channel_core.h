@@ -24,6 +24,9 @@ class ChannelCore {
  public:
   // A `lame` status that is not OK is how every call ends.
   ChannelCore(std::string target, MessageLimits limits, Status lame);
+  ~ChannelCore();
+  ChannelCore(const ChannelCore&) = delete;
+  ChannelCore& operator=(const ChannelCore&) = delete;
 
   static std::shared_ptr<Channel> MakeChannel(std::unique_ptr<ChannelCore> core);
 
@@ -32,24 +35,28 @@ class ChannelCore {
                    google::protobuf::MessageLite* response);
 
  private:
-  using Shared = std::shared_ptr<ClientConnection>;
-
-  // A usable connection, made now if there is none. Of several callers one connects, the others
-  // wait for what comes of it, each until its own deadline.
-  absl::StatusOr<Shared> GetConnection(const ClientContext& context, transport::Deadline deadline);
-  absl::StatusOr<Shared> Connect(transport::Deadline deadline);
+  // Sees to it that connection_ is usable, connecting now if it is not. Of several callers one
+  // connects, the others wait for what comes of it, each until its own deadline. The lock is held
+  // before and after, but not all the time.
+  absl::Status NeedConnection(const ClientContext& context, transport::Deadline deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<ClientConnection*> Connect(transport::Deadline deadline)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   CallOutcome Run(const RpcMethod& method, ClientContext& context,
                   const google::protobuf::MessageLite& request,
                   google::protobuf::MessageLite* response);
 
   const pid_t owner_;  // For people.
   const uint64_t fork_generation_;
-  const std::shared_ptr<const std::string> target_;
+  const std::string target_;
   const MessageLimits limits_;
   const Status lame_;
 
+  // The lock of the connections, too: a call finds its connection, its call object and its id under
+  // one hold of it.
   transport::Mutex mutex_;
-  Shared connection_ ABSL_GUARDED_BY(mutex_);  // The last one; perhaps no longer usable.
+  // The last one, perhaps no longer usable; held, if not null.
+  ClientConnection* connection_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool connecting_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t attempts_ ABSL_GUARDED_BY(mutex_) = 0;  // Those that are over.
   absl::Status last_error_ ABSL_GUARDED_BY(mutex_);

@@ -28,7 +28,7 @@ void ClientCall::Reset() {
 void ClientCall::Complete(Operation operation) {
   if (!pending(operation)) return;
   progress(operation) = Progress::kDone;
-  wake.NotifyOne();
+  if (asleep) wake.NotifyOne();
 }
 
 void ClientCall::End(CallOutcome&& how) {
@@ -38,7 +38,7 @@ void ClientCall::End(CallOutcome&& how) {
     if (each == Progress::kPending) each = Progress::kDone;
   }
   stop_sending_.store(true, std::memory_order_release);  // [stop]
-  wake.NotifyOne();
+  if (asleep) wake.NotifyOne();
 }
 
 bool ClientCall::BeginMessage(uint32_t size) {
@@ -59,7 +59,7 @@ void ClientCall::RequestCancel() { connection_.Cancel(*this); }
 void ClientCall::SetCancelRequested() {
   cancel_requested_ = true;
   stop_sending_.store(true, std::memory_order_release);  // [stop]
-  wake.NotifyOne();
+  if (asleep) wake.NotifyOne();
 }
 
 void ClientCall::BeforeWait() { connection_.ReadWithoutWaiting(); }

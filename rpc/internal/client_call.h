@@ -104,6 +104,7 @@ class ClientCall final : public CancelTarget, public RoomWaiter {
   bool finish_received = false;
 
   transport::CondVar wake;         // Where the owner sleeps when another thread reads.
+  bool asleep = false;             // It does.
   ClientCall* previous = nullptr;  // Among those who sleep.
   ClientCall* next = nullptr;
 

@@ -19,29 +19,42 @@ std::string DescribePeer(const std::string& target, const transport::PeerIdentit
 
 }  // namespace
 
-ClientConnection::ClientConnection(std::unique_ptr<transport::Connection> connection,
+ClientConnection* ClientConnection::Make(transport::Mutex& mutex,
+                                         std::unique_ptr<transport::Connection> connection,
+                                         const Agreement& agreement, const MessageLimits& limits,
+                                         const std::string& target) {
+  return new ClientConnection(mutex, std::move(connection), agreement, limits, target);
+}
+
+ClientConnection::ClientConnection(transport::Mutex& mutex,
+                                   std::unique_ptr<transport::Connection> connection,
                                    const Agreement& agreement, const MessageLimits& limits,
-                                   std::string target)
+                                   const std::string& target)
     : connection_(std::move(connection)),
       agreement_(agreement),
       limits_(limits),
       peer_(DescribePeer(target, connection_->peer())),
       sender_(*connection_),
-      bindings_(agreement.bound_methods) {}
+      bindings_(agreement.bound_methods),
+      mutex_(mutex) {}
 
 ClientConnection::~ClientConnection() {
   connection_->Close(absl::UnavailableError("the client left"));
 }
 
-CallOutcome ClientConnection::OutcomeAfterTheEnd() const {
-  CallOutcome outcome = ConnectionEnded(connection_->status(), peer_);
-  outcome.not_begun = true;
-  return outcome;
+void ClientConnection::Drop() {
+  mutex_.Lock();
+  UnlockAndDrop();
 }
 
-ClientCall* ClientConnection::NewCall(bool* has_id) {
-  MutexLock lock(mutex_);
-  if (ended_) return nullptr;
+void ClientConnection::UnlockAndDrop() {
+  const bool last = --holds_ == 0;
+  mutex_.Unlock();
+  if (last) delete this;
+}
+
+ClientCall& ClientConnection::NewCall(bool* has_id) {
+  ++holds_;
   ClientCall* call;
   if (free_calls_.empty()) {
     calls_.push_back(std::make_unique<ClientCall>(*this));
@@ -55,7 +68,9 @@ ClientCall* ClientConnection::NewCall(bool* has_id) {
   call->Start(Operation::kGetId);
   call->Start(Operation::kReceiveMessage);
   call->Start(Operation::kReceiveStatus);
-  if (!free_ids_.empty()) {
+  if (ended_) {
+    call->End(ConnectionEnded(connection_->status(), peer_));
+  } else if (!free_ids_.empty()) {
     const uint32_t id = free_ids_.back();
     free_ids_.pop_back();
     GiveId(*call, id);
@@ -66,7 +81,7 @@ ClientCall* ClientConnection::NewCall(bool* has_id) {
     without_id_.push_back(call);
   }
   *has_id = call->id != ClientCall::kNoId;
-  return call;
+  return *call;
 }
 
 void ClientConnection::GiveId(ClientCall& call, uint32_t id) {
@@ -97,7 +112,7 @@ void ClientConnection::Leave(ClientCall& call) {
   } else if (!call.filling) {
     call.message.Clear();  // Nobody will read it.
   }
-  mutex_.Unlock();
+  UnlockAndDrop();
 }
 
 // Back to the free list, and the id to whoever waits for one.

@@ -34,7 +34,11 @@ struct MessageLimits {
 //
 //   NewCall()  Await(kGetId)  SendRequest()  Await(kReceiveStatus)  Leave()
 //
-// Thread safety: all of it; each call is used by one owner. Lives until the last owner has left.
+// Thread safety: all of it; each call is used by one owner. The lock is the channel's, whose
+// connections follow each other: so NewCall() needs no lock of its own.
+//
+// Lifetime: counts its holds under the lock, one for who made it, until Drop(), and one for each
+// call, until Leave(). The last one destroys it.
 //
 // Reading. No thread of its own reads the connection: of those who wait in Await(), one holds the
 // *reading role* and files every record with the call it belongs to; the others sleep. Role, list
@@ -54,10 +58,12 @@ struct MessageLimits {
 //     CANCEL of that use was sent before.
 class ClientConnection {
  public:
-  // Takes over an established connection.
-  ClientConnection(std::unique_ptr<transport::Connection> connection, const Agreement& agreement,
-                   const MessageLimits& limits, std::string target);
-  ~ClientConnection();
+  // Takes over an established connection. `mutex` outlives it.
+  static ClientConnection* Make(transport::Mutex& mutex,
+                                std::unique_ptr<transport::Connection> connection,
+                                const Agreement& agreement, const MessageLimits& limits,
+                                const std::string& target);
+  void Drop() ABSL_LOCKS_EXCLUDED(mutex_);
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
@@ -67,12 +73,12 @@ class ClientConnection {
     return !going_away_.load(std::memory_order_relaxed) && !connection_->closed();
   }
 
-  // How a call ends that comes after the end of the connection.
-  CallOutcome OutcomeAfterTheEnd() const;
+  // For the analysis, which does not know that the lock is the channel's.
+  void AssertLocked() const ABSL_ASSERT_EXCLUSIVE_LOCK(mutex_) {}
 
-  // A call for the calling thread, with all operations started; null once the connection has ended.
-  // Without an id, if all are in use: Await(kGetId).
-  ClientCall* NewCall(bool* has_id);
+  // A call for the calling thread, with all operations started. Without an id, if all are in use:
+  // Await(kGetId). If the connection has ended, so has the call.
+  ClientCall& NewCall(bool* has_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Sends the START of `call` with the whole of `request`, waiting for room if need be. Where that
   // fails, the call has ended, or Await() will end it for the same reason.
@@ -83,7 +89,8 @@ class ClientConnection {
   // False once the call has ended.
   bool Await(ClientCall& call, Operation operation, transport::Deadline deadline);
 
-  // The owner is done with the call. If the server may still work on it, it is cancelled.
+  // The owner is done with the call, and with the connection: it may be gone afterwards. If the
+  // server may still work on the call, it is cancelled.
   void Leave(ClientCall& call);
 
   // Ends a call from another thread.
@@ -101,7 +108,13 @@ class ClientConnection {
     std::string violation;
   };
 
+  ClientConnection(transport::Mutex& mutex, std::unique_ptr<transport::Connection> connection,
+                   const Agreement& agreement, const MessageLimits& limits,
+                   const std::string& target);
+  ~ClientConnection();
+
   // client_connection.cc
+  void UnlockAndDrop() ABSL_UNLOCK_FUNCTION(mutex_);
   void GiveId(ClientCall& call, uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FreeSlot(ClientCall& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAllCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -142,7 +155,8 @@ class ClientConnection {
   // Set by the reader that finds a GOAWAY.
   std::atomic<bool> going_away_{false};
 
-  transport::Mutex mutex_;
+  transport::Mutex& mutex_;
+  int holds_ ABSL_GUARDED_BY(mutex_) = 1;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;  // Some thread holds the reading role.
   ClientCallList sleepers_ ABSL_GUARDED_BY(mutex_);

@@ -51,7 +51,9 @@ void ClientConnection::HandOn() {
 // Sleeps until the call moves on, or the role may be free. False if the deadline passed.
 bool ClientConnection::Follow(ClientCall& call, Deadline deadline) {
   sleepers_.PushBack(call);
+  call.asleep = true;
   const bool in_time = call.wake.WaitUntil(mutex_, deadline);
+  call.asleep = false;
   sleepers_.Remove(call);
   return in_time;
 }

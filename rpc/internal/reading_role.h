@@ -28,11 +28,11 @@ namespace locket::internal {
 //     compare-and-swap, since the word never returns to a value.
 class ReadingRole {
  public:
-  // Owner only, before it runs a handler. Returns what Reclaim() wants. seq_cst: class Tick, (2).
+  // Owner only, before it runs a handler. Returns what Reclaim() wants.
   uint64_t Offer() {
     // relaxed: while the word is even, only this thread changes it.
     const uint64_t offered = word_.load(std::memory_order_relaxed) + 1;
-    word_.store(offered, std::memory_order_seq_cst);  // [offer]
+    word_.store(offered, std::memory_order_release);  // [offer]
     return offered;
   }
 
@@ -46,8 +46,8 @@ class ReadingRole {
   // By the standby. True: it is the owner now.
   bool TakeOver(uint64_t seen) { return IsOffered(seen) && Reclaim(seen); }
 
-  // seq_cst: class Tick, (2).
-  uint64_t word() const { return word_.load(std::memory_order_seq_cst); }
+  // relaxed: a hint; TakeOver() acquires.
+  uint64_t word() const { return word_.load(std::memory_order_relaxed); }
 
   static bool IsOffered(uint64_t word) { return (word & 1) != 0; }
 

@@ -35,9 +35,9 @@ enum class CancelledBy : uint8_t {
 //   free ──START──> assembling ──request whole, or refused──> running ──Run() has returned──> free
 //
 // While it assembles, it is the reading thread's; while it runs, the thread's that runs it. It is
-// *registered* under its id from the START until its FINISH goes into the ring. The handler's end,
+// *open* under its id from the START until its FINISH goes into the ring. The handler's end,
 // TryCancel() and the server's Shutdown() may all want to send that, and may all wait for room: the
-// first to get it takes the call out of the connection's table, and the others find it gone.
+// first to get it closes the call, and the others find it closed.
 //
 // Thread safety: cancelled(), TryCancel() and GaveUp() from any thread.
 class ServerCall final : public Readable::Work, public RoomWaiter {
@@ -65,7 +65,21 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
   // Answers the call. Throws nothing; lets pthread_exit() in a handler through, after an answer.
   void Run() override;
 
-  // ---- Any thread, while registered or running
+  // ---- Open under an id: any thread
+
+  bool IsOpen(uint32_t id) const {
+    return open_as_.load(std::memory_order_acquire) == uint64_t{id} + 1;
+  }
+  // False if it is not open under the id (any more). acq_rel: who finds it closed sees why.
+  bool Close(uint32_t id) {
+    uint64_t open = uint64_t{id} + 1;
+    return open_as_.compare_exchange_strong(open, kNotOpen, std::memory_order_acq_rel,
+                                            std::memory_order_acquire);
+  }
+  // By the reading thread at the START, and by whoever has just closed it and cannot answer.
+  void Open(uint32_t id) { open_as_.store(uint64_t{id} + 1, std::memory_order_release); }
+
+  // ---- Any thread, while open or running
 
   void SetCancelled(CancelledBy by) {
     CancelledBy nobody = CancelledBy::kNobody;
@@ -124,6 +138,10 @@ class ServerCall final : public Readable::Work, public RoomWaiter {
   bool refused_ = false;
   bool refused_not_begun_ = false;
   Status refusal_;
+
+  // The id under which it is open, and 1.
+  static constexpr uint64_t kNotOpen = 0;
+  std::atomic<uint64_t> open_as_{kNotOpen};
 
   // Set by the reading thread, Shutdown() and TryCancel(); cleared between calls.
   std::atomic<CancelledBy> cancelled_by_{CancelledBy::kNobody};

@@ -21,25 +21,8 @@ ServerConnection::ServerConnection(Owner& owner, std::unique_ptr<transport::Conn
       sender_(*connection_) {}
 
 ServerCall* ServerConnection::Find(uint32_t id) {
-  return id < table_.size() ? table_[id] : nullptr;
-}
-
-bool ServerConnection::IsRegistered(const ServerCall& call, uint32_t id) {
-  MutexLock lock(mutex_);
-  return table_[id] == &call;
-}
-
-bool ServerConnection::Unregister(const ServerCall& call, uint32_t id) {
-  MutexLock lock(mutex_);
-  ServerCall*& slot = table_[id];
-  if (slot != &call) return false;
-  slot = nullptr;
-  return true;
-}
-
-void ServerConnection::RegisterAgain(ServerCall& call, uint32_t id) {
-  MutexLock lock(mutex_);
-  table_[id] = &call;
+  ServerCall* const call = id < table_.size() ? table_[id] : nullptr;
+  return call != nullptr && call->IsOpen(id) ? call : nullptr;  // Keeps (4).
 }
 
 void ServerConnection::StartRunning(ServerCall& call) {
@@ -51,8 +34,7 @@ void ServerConnection::Recycle(ServerCall& call) {
   Owner& owner = owner_;  // `this` may be gone once the lock is free.
   mutex_.Lock();
   call.running = false;
-  // Not answered: the connection has ended, or is just about to.
-  if (table_[call.id()] == &call) table_[call.id()] = nullptr;
+  call.Close(call.id());         // Not answered if the connection has ended, or is just about to.
   free_calls_.push_back(&call);  // There is room: TakeStart().
   const bool over = --running_ == 0 && ended_;
   mutex_.Unlock();
@@ -66,13 +48,14 @@ void ServerConnection::Recycle(ServerCall& call) {
 bool ServerConnection::End() {
   MutexLock lock(mutex_);
   ended_ = true;
-  for (ServerCall*& call : table_) {
+  for (uint32_t id = 0; id < table_.size(); ++id) {
+    ServerCall* const call = Find(id);
     if (call == nullptr) continue;
     if (call->running) {
       call->SetCancelled(CancelledBy::kClient);
     } else {
+      call->Close(id);
       free_calls_.push_back(call);
-      call = nullptr;
     }
   }
   return running_ == 0;
@@ -87,10 +70,11 @@ void ServerConnection::CancelCalls(Deadline deadline) {
   std::vector<std::pair<ServerCall*, uint32_t>> calls;
   {
     MutexLock lock(mutex_);
-    for (ServerCall* call : table_) {
+    for (uint32_t id = 0; id < table_.size(); ++id) {
+      ServerCall* const call = Find(id);
       if (call == nullptr || !call->running) continue;
       call->SetCancelled(CancelledBy::kShutdown);
-      calls.emplace_back(call, call->id());
+      calls.emplace_back(call, id);
     }
   }
   sender_.Interrupt();  // Responses that wait for room see that they are cancelled.

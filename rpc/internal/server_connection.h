@@ -37,11 +37,13 @@ struct ServerLimits {
 // Invariants:
 // (1) What belongs to the reading role (bound methods, calls that assemble) is touched in the role
 //     alone; nothing in the role waits for room in the ring.
-// (2) A call leaves the table under the send lock, with its FINISH in the ring the next moment. So
-//     it has one FINISH, whoever may want to send another, and its id is in use until the client
-//     can have read that: calls whose answers wait for room are bounded by calls_in_flight.
+// (2) A call is closed under the send lock, with its FINISH in the ring the next moment. So it has
+//     one FINISH, whoever may want to send another, and its id is in use until the client can have
+//     read that: calls whose answers wait for room are bounded by calls_in_flight.
 // (3) No piece of a response follows its FINISH: a piece is sent under the send lock, and while the
-//     call is in the table. Lock order: send lock, then the table's.
+//     call is open.
+// (4) A call in the table may have been answered, and even be another call by now: Find() looks
+//     whether it is open under that id. Calls are destroyed with the connection alone.
 class ServerConnection {
  public:
   // What a connection needs of its server.
@@ -81,14 +83,14 @@ class ServerConnection {
     return message_size <= sender_.max_record() - sizeof(FinishHeader);
   }
 
-  // Each answers the call that is registered under the id, unless it is answered already. They wait
+  // Each answers the call that is open under the id, unless it is answered already. They wait
   // for room until the connection ends, or `deadline`. What they throw (std::bad_alloc), they throw
   // before the answer. (The id beside the call, for those who do not run it.)
   void SendFinishOk(ServerCall& call, const google::protobuf::MessageLite& response, size_t size);
   void SendFinish(ServerCall& call, uint32_t id, const Status& status, bool not_begun,
                   transport::Deadline deadline = transport::Deadline::Infinite());
 
-  // Sends a response that needs more than one record, while the call stays registered. CANCELLED if
+  // Sends a response that needs more than one record, while the call stays open. CANCELLED if
   // it stopped half-way, because the client wants it no more; RESOURCE_EXHAUSTED without memory for
   // it.
   StatusCode SendMessage(ServerCall& call, const google::protobuf::MessageLite& response,
@@ -115,10 +117,6 @@ class ServerConnection {
   Readable::Work* TakeBytes(ServerCall& call, Bytes bytes, bool running);
   ServerCall* Find(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartRunning(ServerCall& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsRegistered(const ServerCall& call, uint32_t id);
-  bool Unregister(const ServerCall& call, uint32_t id);
-  // Takes that back, under the same hold of the send lock.
-  void RegisterAgain(ServerCall& call, uint32_t id);
   template <typename Build>
   void SendLast(ServerCall& call, uint32_t id, size_t size, transport::Deadline deadline,
                 const Build& build);
@@ -136,7 +134,7 @@ class ServerConnection {
   transport::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<ServerCall*> table_ ABSL_GUARDED_BY(mutex_);  // By id; null where it is free.
+  std::vector<ServerCall*> table_ ABSL_GUARDED_BY(mutex_);  // By id; see (4), or null.
   std::vector<ServerCall*> free_calls_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<ServerCall>> calls_ ABSL_GUARDED_BY(mutex_);  // All that there are.
 };

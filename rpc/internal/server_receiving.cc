@@ -113,7 +113,7 @@ Readable::Work* ServerConnection::TakeStart(const Frame& frame, std::string* vio
   {
     MutexLock lock(mutex_);
     if (frame.call_id >= table_.size()) table_.resize(frame.call_id + 1, nullptr);
-    if (table_[frame.call_id] != nullptr) {
+    if (Find(frame.call_id) != nullptr) {
       *violation = absl::StrCat("a START of call ", frame.call_id, ", which is in use");
       return nullptr;
     }
@@ -136,6 +136,7 @@ Readable::Work* ServerConnection::TakeStart(const Frame& frame, std::string* vio
       call->Refuse(MessageTooLarge("Received", frame.message_size, limits_.receive).status);
     }
     table_[frame.call_id] = call;
+    call->Open(frame.call_id);
     running = call->refused() || frame.message.size == frame.message_size;
     if (running) StartRunning(*call);
   }

@@ -35,14 +35,13 @@ void ServerConnection::SendLast(ServerCall& call, uint32_t id, size_t size, Dead
   Sender::Turn turn(sender_);
   uint8_t* out;
   while ((out = turn.Reserve(size)) == nullptr) {
-    if (!IsRegistered(call, id)) return;
+    if (!call.IsOpen(id)) return;
     if (turn.WaitForRoom(size, deadline, waiter) != SendResult::kReady) return;
   }
-  // Before the record is written: the lock would wait until its stores have reached the other
-  // side's cache, and Commit() would wait again. If writing throws, the call is still to be
-  // answered.
-  if (!Unregister(call, id)) return;
-  absl::Cleanup not_sent = [&] { RegisterAgain(call, id); };
+  // Before the record is written: it would wait until the stores have reached the other side's
+  // cache, and Commit() would wait again. If writing throws, the call is still to be answered.
+  if (!call.Close(id)) return;
+  absl::Cleanup not_sent = [&] { call.Open(id); };
   WriteRecord(out, size, build);
   std::move(not_sent).Cancel();
   turn.Commit(size);
@@ -93,7 +92,7 @@ StatusCode ServerConnection::SendMessage(ServerCall& call, const MessageLite& re
     uint8_t* out = nullptr;
     while (out == nullptr) {
       // Keeps (3).
-      if (call.GaveUp() || !IsRegistered(call, call.id())) return StatusCode::CANCELLED;
+      if (call.GaveUp() || !call.IsOpen(call.id())) return StatusCode::CANCELLED;
       out = turn.Reserve(record);
       if (out != nullptr) break;
       const SendResult result = turn.WaitForRoom(record, call.deadline(), call);
@@ -105,7 +104,7 @@ StatusCode ServerConnection::SendMessage(ServerCall& call, const MessageLite& re
   }
   const SendResult result =
       SendContinues(sender_, call.id(), bytes + first, size - first, call.deadline(), call,
-                    [&] { return IsRegistered(call, call.id()); });
+                    [&] { return call.IsOpen(call.id()); });
   return result == SendResult::kReady ? StatusCode::OK : StatusCode::CANCELLED;
 }
 

@@ -87,7 +87,7 @@ ServerThreads::Part ServerThreads::Own() {
     Readable::Work* work = readable_.Read();
     if (work == nullptr) continue;
     const uint64_t offered = role_.Offer();
-    tick_->Arm();  // After the offer: Tick, invariant (2).
+    tick_->Arm();
     work->Run();
     if (!role_.Reclaim(offered)) return Idle();
   }
@@ -106,11 +106,10 @@ ServerThreads::Part ServerThreads::StandBy() {
       ReplaceStandby();
       return Part::kOwner;
     }
-    if (!ReadingRole::IsOffered(word) && (word == seen || readable_.parked())) {
-      // No handler has run for a tick, or the owner sleeps.
+    if (readable_.parked()) {
       tick_->Disarm();
-      if (ReadingRole::IsOffered(role_.word())) tick_->Arm();  // Tick, invariant (2).
-      if (stopping()) return Part::kEnd;  // Its Ring() may just have been disarmed.
+      if (!readable_.parked()) tick_->Arm();  // Tick, invariant (2).
+      if (stopping()) return Part::kEnd;      // Its Ring() may just have been disarmed.
     }
     seen = word;
   }

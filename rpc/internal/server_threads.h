@@ -38,7 +38,7 @@ class Readable {
   // Makes the current Read(), or else the next one, return.
   virtual void Wake() = 0;
 
-  // Whether the owner sleeps in Read().
+  // Whether the owner sleeps in Read(). seq_cst, as is what Read() does to it: class Tick, (2).
   virtual bool parked() const = 0;
 
  protected:
@@ -51,7 +51,7 @@ class Readable {
 //            comes back and the reading is gone, it joins the pool.
 //   standby  sleeps on the Tick. At each tick: if a handler has been running since the last one, it
 //            takes the reading over, and another thread becomes the standby (an idle one or a new
-//            one). If the server is idle it disarms the tick: an idle server uses no CPU.
+//            one). If the owner is parked it disarms the tick: an idle server uses no CPU.
 //   handler  still runs a handler, and is no longer the owner.
 //   idle     in the pool; ends after a few seconds without use.
 //

@@ -19,11 +19,14 @@ namespace locket::internal {
 //
 // Invariants:
 // (1) armed_ and the timer change together, under the lock.
-// (2) No handler runs unwatched. The owner offers the reading and then looks whether the timer is
-//     armed; the standby disarms it and then looks whether the reading is offered. All of that is
-//     seq_cst, so at least one of them sees what the other did, and arms it:
-//         owner:   word = odd   (seq_cst)      standby:  armed_ = false  (seq_cst)
-//                  armed_ ?     (seq_cst)                word odd ?      (seq_cst)
+// (2) No handler runs unwatched. The standby disarms the timer only while the owner is parked:
+// asleep
+//     for want of records. The owner, when it wakes, says that it is parked no longer and then,
+//     before it runs a handler, looks whether the timer is armed; the standby disarms and then
+//     looks whether the owner is still parked. All of that is seq_cst, so at least one of them sees
+//     what the other did, and arms it:
+//         owner:   parked = false  (seq_cst)   standby:  armed_ = false  (seq_cst)
+//                  armed_ ?        (seq_cst)             parked ?        (seq_cst)
 //     With anything weaker both looks may miss, and a handler that blocks stops the server.
 class Tick {
  public:
@@ -40,7 +43,7 @@ class Tick {
     if (!armed_.load(std::memory_order_seq_cst)) Set(true);  // Keeps (2).
   }
 
-  // Ticks no longer. The caller looks at the reading role after it.
+  // Ticks no longer. The caller looks after it whether the owner is still parked.
   void Disarm() { Set(false); }
 
   // Sleeps until the next tick; without end while the timer is not armed.

@@ -34,24 +34,22 @@ CallOutcome TakeOutcome(ClientCall& call, google::protobuf::MessageLite* respons
 
 }  // namespace
 
-CallOutcome RunUnaryCall(ClientConnection& connection, const RpcMethod& method,
-                         ClientContext& context, const google::protobuf::MessageLite& request,
+CallOutcome RunUnaryCall(ClientConnection& connection, ClientCall& call, bool has_id,
+                         const RpcMethod& method, ClientContext& context,
+                         const google::protobuf::MessageLite& request,
                          google::protobuf::MessageLite* response) {
   const transport::Deadline deadline = CallTie::deadline(context);
-  bool has_id = false;
-  ClientCall* call = connection.NewCall(&has_id);
-  if (call == nullptr) return connection.OutcomeAfterTheEnd();
   // Also where a message's own code throws.
   const absl::Cleanup leave = [&] {
-    CallTie::Untie(context, *call);
-    connection.Leave(*call);
+    CallTie::Untie(context, call);
+    connection.Leave(call);
   };
-  const bool may_start = CallTie::Tie(context, *call);
-  if (may_start && (has_id || connection.Await(*call, Operation::kGetId, deadline))) {
-    connection.SendRequest(*call, method, request, deadline);
+  const bool may_start = CallTie::Tie(context, call);
+  if (may_start && (has_id || connection.Await(call, Operation::kGetId, deadline))) {
+    connection.SendRequest(call, method, request, deadline);
   }
-  if (may_start) connection.Await(*call, Operation::kReceiveStatus, deadline);
-  return may_start ? TakeOutcome(*call, response) : Cancelled();
+  if (may_start) connection.Await(call, Operation::kReceiveStatus, deadline);
+  return may_start ? TakeOutcome(call, response) : Cancelled();
 }
 
 }  // namespace locket::internal

@@ -10,10 +10,12 @@
 
 namespace locket::internal {
 
-// Returns when the call has ended. `response` is filled if it ended OK, and otherwise stays as it
-// was, or is empty if the bytes that came were no such message.
-CallOutcome RunUnaryCall(ClientConnection& connection, const RpcMethod& method,
-                         ClientContext& context, const google::protobuf::MessageLite& request,
+// Runs `call`, which with `has_id` is a NewCall() of the connection, and leaves it. Returns when it
+// has ended. `response` is filled if it ended OK, and otherwise stays as it was, or is empty if the
+// bytes that came were no such message.
+CallOutcome RunUnaryCall(ClientConnection& connection, ClientCall& call, bool has_id,
+                         const RpcMethod& method, ClientContext& context,
+                         const google::protobuf::MessageLite& request,
                          google::protobuf::MessageLite* response);
 
 }  // namespace locket::internal

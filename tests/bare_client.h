@@ -1,0 +1,50 @@
+// The client's end of one connection, without a channel that would connect again.
+#ifndef LOCKET_TESTS_BARE_CLIENT_H_
+#define LOCKET_TESTS_BARE_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "google/protobuf/message_lite.h"
+#include "locket/rpc/client_context.h"
+#include "locket/rpc/internal/call_outcome.h"
+#include "locket/rpc/internal/client_connection.h"
+#include "locket/rpc/internal/handshake.h"
+#include "locket/rpc/internal/rpc_method.h"
+#include "locket/rpc/internal/unary_call.h"
+#include "locket/transport/connection.h"
+#include "locket/transport/mutex.h"
+
+namespace locket::tests {
+
+// Thread safety: Call() from any thread.
+class BareClient {
+ public:
+  BareClient(std::unique_ptr<transport::Connection> connection,
+             const internal::Agreement& agreement, const std::string& target)
+      : connection_(internal::ClientConnection::Make(mutex_, std::move(connection), agreement,
+                                                     internal::MessageLimits(), target)) {}
+  ~BareClient() { connection_->Drop(); }
+  BareClient(const BareClient&) = delete;
+  BareClient& operator=(const BareClient&) = delete;
+
+  internal::CallOutcome Call(const internal::RpcMethod& method, ClientContext& context,
+                             const google::protobuf::MessageLite& request,
+                             google::protobuf::MessageLite* response) {
+    mutex_.Lock();
+    connection_->AssertLocked();
+    bool has_id = false;
+    internal::ClientCall& call = connection_->NewCall(&has_id);
+    mutex_.Unlock();
+    return internal::RunUnaryCall(*connection_, call, has_id, method, context, request, response);
+  }
+
+ private:
+  transport::Mutex mutex_;
+  internal::ClientConnection* const connection_;
+};
+
+}  // namespace locket::tests
+
+#endif  // LOCKET_TESTS_BARE_CLIENT_H_
