@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "locket/transport/internal/atomics.h"
+
 namespace locket::transport::internal {
 
 static_assert(std::endian::native == std::endian::little, "format 1 is little-endian");
@@ -58,20 +60,25 @@ enum WaitState : uint32_t {
 
 // One direction. Hot words have 128 bytes to themselves (the adjacent-line prefetcher pairs
 // lines); the words that only change when somebody sleeps are kept off them.
-struct RingControl {
+template <typename Atomics>
+struct BasicRingControl {
+  template <typename T>
+  using Atomic = typename Atomics::template Atomic<T>;
+
   // Position up to which the reader has released. Written by the reader after every record.
-  alignas(128) std::atomic<uint64_t> head;
+  alignas(128) Atomic<uint64_t> head;
   uint8_t pad0[120];
   // A WaitState of the reader. Written by the reader; kParked -> kRung by the writer.
-  alignas(64) std::atomic<uint32_t> reader_state;
+  alignas(64) Atomic<uint32_t> reader_state;
   uint8_t pad1[60];
   // A WaitState of the writer. Written by the writer; kParked -> kRung by the reader.
-  alignas(64) std::atomic<uint32_t> writer_state;
+  alignas(64) Atomic<uint32_t> writer_state;
   uint8_t pad2[4];
   // While the writer waits: the head it needs. Written by the writer before it parks.
-  std::atomic<uint64_t> wanted_head;
+  Atomic<uint64_t> wanted_head;
   uint8_t pad3[48];
 };
+using RingControl = BasicRingControl<StdAtomics>;
 static_assert(sizeof(RingControl) == 256);
 static_assert(offsetof(RingControl, head) == 0);
 static_assert(offsetof(RingControl, reader_state) == 128);

@@ -8,6 +8,8 @@
 //
 // Thread safety: one thread at a time uses a RingWriter, one a RingReader.
 //
+// `Atomics` is StdAtomics, or what the model check puts in its place.
+//
 // Invariants, with T the writer's tail, H the reader's head, R the ring's size:
 //   (1) The commit word at T is 0. The segment starts zeroed, and Commit() zeroes the word at the
 //       new T before it publishes the record in front of it. At Commit(), not at TryReserve(): the
@@ -30,19 +32,26 @@
 #include <cstdint>
 #include <new>
 
+#include "locket/transport/internal/atomics.h"
 #include "locket/transport/internal/layout.h"
 
 namespace locket::transport::internal {
 
 // The commit word at `position`.
-inline std::atomic<uint64_t>& CommitWordAt(uint8_t* ring, size_t mask, uint64_t position) {
-  return *std::launder(reinterpret_cast<std::atomic<uint64_t>*>(ring + (position & mask)));
+template <typename Atomics>
+typename Atomics::template Atomic<uint64_t>& CommitWordAt(uint8_t* ring, size_t mask,
+                                                          uint64_t position) {
+  using Word = typename Atomics::template Atomic<uint64_t>;
+  return *std::launder(reinterpret_cast<Word*>(ring + (position & mask)));
 }
 
-class RingWriter {
+template <typename Atomics>
+class BasicRingWriter {
  public:
+  using RingControl = BasicRingControl<Atomics>;
+
   // `ring` is mapped twice, `size` bytes each, a power of two; `control` belongs to it.
-  RingWriter(uint8_t* ring, size_t size, RingControl& control)
+  BasicRingWriter(uint8_t* ring, size_t size, RingControl& control)
       : ring_(ring), size_(size), control_(control) {}
 
   size_t max_record() const { return MaxRecordSize(size_); }
@@ -58,8 +67,8 @@ class RingWriter {
   void Commit(size_t size) {
     const uint64_t next = tail() + RecordLength(size);
     // relaxed: ordered by [publish]. By (2) this is not a word that the reader still needs.
-    CommitWordAt(ring_, size_ - 1, next).store(0, std::memory_order_relaxed);
-    CommitWordAt(ring_, size_ - 1, tail())
+    CommitWordAt<Atomics>(ring_, size_ - 1, next).store(0, std::memory_order_relaxed);
+    CommitWordAt<Atomics>(ring_, size_ - 1, tail())
         .store(CommitWord(size), std::memory_order_release);  // [publish]
     tail_.store(next, std::memory_order_relaxed);  // relaxed: for RoomAt() alone; see there.
   }
@@ -67,7 +76,7 @@ class RingWriter {
   // The head at which TryReserve(size) would succeed, by (2). Any thread may ask: another writer
   // can move the tail meanwhile, and then the answer is too low, and TryReserve() fails again.
   uint64_t RoomAt(size_t size) const {
-    const uint64_t end = tail() + RecordLength(size) + kLine;
+    const uint64_t end = tail() + RecordLength(size) + kFreeBytes;
     return end > size_ ? end - size_ : 0;
   }
 
@@ -81,10 +90,12 @@ class RingWriter {
   bool broken() const { return broken_; }
 
  private:
+  static constexpr size_t kFreeBytes = Atomics::kFreeLines * kLine;
+
   uint64_t tail() const { return tail_.load(std::memory_order_relaxed); }
 
   bool Fits(size_t size) const {
-    return tail() + RecordLength(size) + kLine - seen_head_ <= size_;  // Keeps (2).
+    return tail() + RecordLength(size) + kFreeBytes - seen_head_ <= size_;  // Keeps (2).
   }
 
   // Copies the shared head and checks the copy: a head moves forward, and never past the tail.
@@ -101,14 +112,17 @@ class RingWriter {
   uint8_t* const ring_;
   const size_t size_;
   RingControl& control_;
-  std::atomic<uint64_t> tail_{0};  // Written by the writer alone.
+  typename Atomics::template Atomic<uint64_t> tail_{0};  // Written by the writer alone.
   uint64_t seen_head_ = 0;
   bool broken_ = false;
 };
 
-class RingReader {
+template <typename Atomics>
+class BasicRingReader {
  public:
-  RingReader(uint8_t* ring, size_t size, RingControl& control)
+  using RingControl = BasicRingControl<Atomics>;
+
+  BasicRingReader(uint8_t* ring, size_t size, RingControl& control)
       : ring_(ring), size_(size), control_(control) {}
 
   enum class Peeked { kNone, kRecord, kBroken };
@@ -116,7 +130,8 @@ class RingReader {
   // The next record, if it is there; `data` stays valid until Release().
   Peeked Peek(const uint8_t** data, size_t* size) {
     // Acquire pairs with [publish]. The whole header is this one word: copied once, then checked.
-    const uint64_t word = CommitWordAt(ring_, size_ - 1, head_).load(std::memory_order_acquire);
+    const uint64_t word =
+        CommitWordAt<Atomics>(ring_, size_ - 1, head_).load(std::memory_order_acquire);
     if (word == 0) return Peeked::kNone;
     const size_t payload = word & kCommitSizeMask;
     if ((word & ~(kCommitSizeMask | kCommitFlagMask)) != kCommitCommitted ||
@@ -133,7 +148,7 @@ class RingReader {
   // True if Peek() would return something else than kNone.
   bool Ready() const {
     // relaxed: a hint; Peek() acquires.
-    return CommitWordAt(ring_, size_ - 1, head_).load(std::memory_order_relaxed) != 0;
+    return CommitWordAt<Atomics>(ring_, size_ - 1, head_).load(std::memory_order_relaxed) != 0;
   }
 
   // Gives the record that Peek() returned back to the writer; returns the new head.
@@ -154,6 +169,9 @@ class RingReader {
   size_t length_ = 0;
   uint64_t bad_word_ = 0;
 };
+
+using RingWriter = BasicRingWriter<StdAtomics>;
+using RingReader = BasicRingReader<StdAtomics>;
 
 }  // namespace locket::transport::internal
 

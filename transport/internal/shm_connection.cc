@@ -9,34 +9,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/spin.h"
+#include "locket/transport/internal/wait_protocol.h"
 
 namespace locket::transport::internal {
 namespace {
 
 RingControl& ControlOf(const Established& established, Direction direction) {
   return established.segment->header().rings[direction];
-}
-
-// Changes kParked to kRung; true for the one who did it, and must wake the sleeper. The fence is
-// the one between (c) and (d) of the header.
-bool TakeSleeper(std::atomic<uint32_t>& state) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  // relaxed: ordered by the fence.
-  uint32_t parked = kParked;
-  return state.load(std::memory_order_relaxed) == kParked &&
-         state.compare_exchange_strong(parked, kRung, std::memory_order_relaxed);
-}
-
-// (a) and the fence.
-void AnnounceSleep(std::atomic<uint32_t>& state) {
-  state.store(kParked, std::memory_order_relaxed);  // relaxed: ordered by the fence.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-
-void AnnounceWaking(std::atomic<uint32_t>& state) {
-  // relaxed: a waker that still reads kParked rings in vain.
-  state.store(kRunning, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -72,7 +53,7 @@ ShmConnection::~ShmConnection() {
 }
 
 uint8_t* ShmConnection::TryReserve(size_t size) {
-  if (life_.load(std::memory_order_relaxed) != kOpen) return nullptr;  // relaxed: a hint.
+  if (!life_.seems_open()) return nullptr;
   if (size > max_record()) return nullptr;
   uint8_t* const room = writer_.TryReserve(size);
   if (room == nullptr && writer_.broken()) {
@@ -82,10 +63,9 @@ uint8_t* ShmConnection::TryReserve(size_t size) {
 }
 
 void ShmConnection::Commit(size_t size) {
-  // relaxed: a Close() in the same instant may come before or after.
-  if (life_.load(std::memory_order_relaxed) != kOpen) return;
+  if (!life_.seems_open()) return;
   writer_.Commit(size);
-  if (TakeSleeper(outgoing_.reader_state)) WakePeersReader();
+  if (WaitProtocol::TakeReader(outgoing_)) WakePeersReader();
 }
 
 void ShmConnection::WakePeersReader() {
@@ -98,14 +78,14 @@ void ShmConnection::WakePeersReader() {
 }
 
 ReadResult ShmConnection::TryReceive(Record* record) {
-  // Acquire, and before Peek(): see closed(). A record is delivered though the peer is gone.
-  const uint32_t life = life_.load(std::memory_order_acquire);
-  if (life == kClosed) return ReadResult::kEnd;
+  // Before Peek(): a record that was committed before the peer's end is delivered.
+  const Stage stage = life_.stage();
+  if (stage == Stage::kClosed) return ReadResult::kEnd;
   switch (reader_.Peek(&record->data, &record->size)) {
     case RingReader::Peeked::kRecord:
       return ReadResult::kRecord;
     case RingReader::Peeked::kNone:
-      return life == kOpen ? ReadResult::kEmpty : ReadResult::kEnd;
+      return stage == Stage::kOpen ? ReadResult::kEmpty : ReadResult::kEnd;
     case RingReader::Peeked::kBroken:
       break;
   }
@@ -116,14 +96,7 @@ ReadResult ShmConnection::TryReceive(Record* record) {
 }
 
 void ShmConnection::Release() {
-  const uint64_t head = reader_.Release();
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // Between (c) and (d).
-  // relaxed, all: ordered by the fence. The wanted head is the peer's word: it only decides when
-  // the peer is woken.
-  if (incoming_.writer_state.load(std::memory_order_relaxed) != kParked) return;
-  if (head < incoming_.wanted_head.load(std::memory_order_relaxed)) return;
-  uint32_t parked = kParked;
-  if (incoming_.writer_state.compare_exchange_strong(parked, kRung, std::memory_order_relaxed)) {
+  if (WaitProtocol::TakeWriter(incoming_, reader_.Release())) {
     FutexWakeShared(incoming_.writer_state);
   }
 }
@@ -131,35 +104,39 @@ void ShmConnection::Release() {
 template <typename Ready>
 WaitResult ShmConnection::Wait(std::atomic<uint32_t>& state, Deadline deadline, uint32_t interrupts,
                                Ready ready) {
-  // closed() too: the caller may have read `interrupts` after the end.
-  const auto interrupted = [&] {
-    return interrupts_.load(std::memory_order_acquire) != interrupts || closed();
+  WaitResult result;
+  const auto done = [&] {
+    if (ready()) {
+      result = WaitResult::kReady;
+      return true;
+    }
+    // The count before the stage: an end that it tells of is then seen.
+    const bool interrupted = life_.interrupts() != interrupts;
+    // closed() too: the caller may have read `interrupts` after the end.
+    if (closed()) {
+      // What was committed before the end comes first.
+      result = ready() ? WaitResult::kReady : WaitResult::kClosed;
+      return true;
+    }
+    result = WaitResult::kInterrupted;
+    return interrupted;
   };
-  const auto why_interrupted = [&] {
-    if (!closed()) return WaitResult::kInterrupted;
-    // What was committed before the end comes first.
-    return ready() ? WaitResult::kReady : WaitResult::kClosed;
+  const auto late = [&] {
+    result = WaitResult::kDeadline;
+    return deadline.passed();
   };
   {
     Spin spin(spin_nanos_);
     do {
-      if (ready()) return WaitResult::kReady;
-      if (interrupted()) return why_interrupted();
-      if (spin.at_clock() && deadline.passed()) return WaitResult::kDeadline;
+      if (done() || (spin.at_clock() && late())) return result;
     } while (spin.Continue());
   }
-  for (;;) {
-    AnnounceSleep(state);
-    if (ready()) {
-      AnnounceWaking(state);
-      return WaitResult::kReady;
-    }
-    if (interrupted() || deadline.passed()) {
-      AnnounceWaking(state);
-      return interrupted() ? why_interrupted() : WaitResult::kDeadline;
-    }
-    FutexWaitTwo({&state, kParked}, {&interrupts_, interrupts}, deadline);
-  }
+  WaitProtocol::SleepUntil(
+      state, [&] { return done() || late(); },
+      [&] {
+        FutexWaitTwo({&state, kParked}, {&life_.interrupts_word(), interrupts}, deadline);
+      });
+  return result;
 }
 
 WaitResult ShmConnection::WaitReadable(Deadline deadline, uint32_t interrupts) {
@@ -168,20 +145,16 @@ WaitResult ShmConnection::WaitReadable(Deadline deadline, uint32_t interrupts) {
 
 WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) {
   const uint64_t wanted = writer_.RoomAt(size);
-  // relaxed: read by the peer after the fence that follows kParked.
-  outgoing_.wanted_head.store(wanted, std::memory_order_relaxed);
+  WaitProtocol::WantHead(outgoing_, wanted);
   return Wait(outgoing_.writer_state, deadline, interrupts,
               [this, wanted] { return !closed() && writer_.ReaderReached(wanted); });
 }
 
 bool ShmConnection::ParkReader() {
-  AnnounceSleep(incoming_.reader_state);
-  if (!Readable()) return true;
-  AnnounceWaking(incoming_.reader_state);
-  return false;
+  return WaitProtocol::Park(incoming_.reader_state, [this] { return Readable(); });
 }
 
-void ShmConnection::UnparkReader() { AnnounceWaking(incoming_.reader_state); }
+void ShmConnection::UnparkReader() { WaitProtocol::Unpark(incoming_.reader_state); }
 
 void ShmConnection::SetEndListener(EndListener* listener) {
   MutexLock lock(mutex_);
@@ -199,34 +172,30 @@ void ShmConnection::FreeWriter() {
 }
 
 void ShmConnection::Interrupt() {
-  // Release: who sees the new count sees what was changed before it.
-  interrupts_.fetch_add(1, std::memory_order_release);
-  FutexWakeLocal(interrupts_);
+  life_.CountInterrupt();
+  FutexWakeLocal(life_.interrupts_word());
 }
 
-void ShmConnection::Close(absl::Status reason) { End(kClosed, std::move(reason)); }
+void ShmConnection::Close(absl::Status reason) { End(Stage::kClosed, std::move(reason)); }
 
 void ShmConnection::OnPeerGone(absl::Status reason) {
   // Bytes that nobody expects are a violation: no record of this peer is to be trusted.
   const bool violated = absl::IsInternal(reason);
-  End(violated ? kClosed : kPeerGone, std::move(reason));
+  End(violated ? Stage::kClosed : Stage::kPeerGone, std::move(reason));
 }
 
-void ShmConnection::End(Life life, absl::Status reason) {
+void ShmConnection::End(Stage stage, absl::Status reason) {
   {
     MutexLock lock(mutex_);
     if (status_.ok()) status_ = std::move(reason);
-    // Release: pairs with the acquire in closed(). It never goes down.
-    if (life_.load(std::memory_order_relaxed) < life) {
-      life_.store(life, std::memory_order_release);
-    }
+    life_.RaiseTo(stage);
     if (end_listener_ != nullptr) end_listener_->OnEnd();
   }
   Interrupt();
   // A forked child has the parent's descriptors too, and must not end the parent's connection.
   if (getpid() != owner_) return;
   // The peer's watch sees the end of file. Not close(): this side's watch still has the descriptor.
-  if (life == kClosed) shutdown(established_.socket.get(), SHUT_RDWR);
+  if (stage == Stage::kClosed) shutdown(established_.socket.get(), SHUT_RDWR);
   if (side_ == Side::kConnecting) FreeWriter();
 }
 

@@ -1,19 +1,5 @@
-// A connection over a shared segment: two rings, and the waiting on them.
-//
-// The waiting protocol, the same for each of the four waits (reader and writer, each direction):
-//
-//   sleeper                              waker
-//   (a) state = kParked                  (c) publish (commit word, or head)
-//       fence                                fence
-//   (b) what it waits for is there?      (d) state == kParked? change it to kRung, and wake
-//       yes: state = kRunning, go on
-//       no:  sleep while state == kParked
-//
-// Invariant: no wake-up is lost. The two seq_cst fences order (a) before (b) and (c) before (d), so
-// either the sleeper sees what was published, or the waker sees kParked. With acquire and release
-// alone both could read the old value (store buffering): the sleeper would sleep beside a published
-// record, the waker would ring nobody. If the waker changes the state between (b) and the sleep,
-// the futex sees that it is no longer kParked and returns at once.
+// A connection over a shared segment: two rings (ring.h), and the waiting on them
+// (wait_protocol.h).
 //
 // The accepting side's reader sleeps in the epoll of its WaitSet instead of on the futex: the waker
 // writes the connection's eventfd. That descriptor is shared with the peer, who can make a write of
@@ -32,8 +18,8 @@
 #include "absl/status/status.h"
 #include "locket/transport/connection.h"
 #include "locket/transport/endpoint.h"
-#include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/handshake.h"
+#include "locket/transport/internal/life.h"
 #include "locket/transport/internal/peer_watch.h"
 #include "locket/transport/internal/ring.h"
 #include "locket/transport/internal/segment.h"
@@ -69,11 +55,10 @@ class ShmConnection final : public Connection, private PeerWatched {
   void Release() override;
   WaitResult WaitReadable(Deadline deadline, uint32_t interrupts) override;
 
-  uint32_t interrupts() const override { return interrupts_.load(std::memory_order_acquire); }
+  uint32_t interrupts() const override { return life_.interrupts(); }
   void Interrupt() override;
   void Close(absl::Status reason) override;
-  // Acquire: who sees the end also sees every record that was committed before it.
-  bool closed() const override { return life_.load(std::memory_order_acquire) != kOpen; }
+  bool closed() const override { return life_.ended(); }
   absl::Status status() const override;
   const PeerIdentity& peer() const override { return established_.peer; }
   const std::string& peer_block() const override { return established_.peer_block; }
@@ -84,7 +69,7 @@ class ShmConnection final : public Connection, private PeerWatched {
   int64_t spin_nanos() const { return spin_nanos_; }
   // TryReceive() would return something else than kEmpty.
   bool Readable() const { return reader_.Ready() || closed(); }
-  // (a), fence, (b): true if there is nothing to read, and the peer will ring the doorbell.
+  // WaitProtocol::Park(): true if there is nothing to read, and the peer will ring the doorbell.
   bool ParkReader();
   void UnparkReader();
   // Told of the end, at once if it has come already; null for nobody. When this returns, the
@@ -92,13 +77,10 @@ class ShmConnection final : public Connection, private PeerWatched {
   void SetEndListener(EndListener* listener);
 
  private:
-  // Where the connection is in its life; it only goes up.
-  enum Life : uint32_t { kOpen, kPeerGone, kClosed };
-
   ShmConnection(Established established, Side side, SpinOptions spin);
 
   void OnPeerGone(absl::Status reason) override;
-  void End(Life life, absl::Status reason);
+  void End(Stage stage, absl::Status reason);
   void WakePeersReader();
   void FreeWriter();
 
@@ -120,8 +102,7 @@ class ShmConnection final : public Connection, private PeerWatched {
   EndListener* end_listener_ ABSL_GUARDED_BY(mutex_) = nullptr;
 
   // Read by every thread that waits, written when something ends or interrupts: a line of its own.
-  alignas(64) std::atomic<uint32_t> interrupts_{0};
-  std::atomic<uint32_t> life_{kOpen};
+  alignas(64) Life life_;
 
   // One thread writes, another reads: lines of their own.
   alignas(64) RingWriter writer_;
