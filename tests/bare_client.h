@@ -29,6 +29,8 @@ class BareClient {
   BareClient(const BareClient&) = delete;
   BareClient& operator=(const BareClient&) = delete;
 
+  bool usable() const { return connection_->usable(); }
+
   internal::CallOutcome Call(const internal::RpcMethod& method, ClientContext& context,
                              const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* response) {
