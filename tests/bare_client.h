@@ -23,8 +23,8 @@ class BareClient {
  public:
   BareClient(std::unique_ptr<transport::Connection> connection,
              const internal::Agreement& agreement, const std::string& target)
-      : connection_(internal::ClientConnection::Make(mutex_, std::move(connection), agreement,
-                                                     internal::MessageLimits(), target)) {}
+      : connection_(internal::ClientConnection::Make(
+            mutex_, pool_, std::move(connection), agreement, internal::MessageLimits(), target)) {}
   ~BareClient() { connection_->Drop(); }
   BareClient(const BareClient&) = delete;
   BareClient& operator=(const BareClient&) = delete;
@@ -34,16 +34,18 @@ class BareClient {
   internal::CallOutcome Call(const internal::RpcMethod& method, ClientContext& context,
                              const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* response) {
+    const internal::Outgoing outgoing(request);
     mutex_.Lock();
     connection_->AssertLocked();
     bool has_id = false;
-    internal::ClientCall& call = connection_->NewCall(&has_id);
+    internal::ClientCall& call = connection_->NewCall(outgoing.size, &has_id);
     mutex_.Unlock();
-    return internal::RunUnaryCall(*connection_, call, has_id, method, context, request, response);
+    return internal::RunUnaryCall(*connection_, call, has_id, method, context, outgoing, response);
   }
 
  private:
   transport::Mutex mutex_;
+  internal::ClientCallPool pool_;
   internal::ClientConnection* const connection_;
 };
 

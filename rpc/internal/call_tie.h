@@ -48,11 +48,15 @@ class CallTie {
     return !cancelled(context);
   }
 
+  // False if a TryCancel() uses the call just now.
+  static bool TryUntie(ClientContext& context, CancelTarget& call) {
+    CancelTarget* expected = &call;
+    return context.call_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst);
+  }
+
   // Returns once no TryCancel() uses the call any longer.
   static void Untie(ClientContext& context, CancelTarget& call) {
-    CancelTarget* expected = &call;
-    if (context.call_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return;
-    transport::MutexLock wait(context.cancelling_);
+    if (!TryUntie(context, call)) transport::MutexLock wait(context.cancelling_);
   }
 
   static void Cancel(ClientContext& context) {

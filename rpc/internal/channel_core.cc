@@ -63,6 +63,7 @@ CallOutcome ChannelCore::Run(const RpcMethod& method, ClientContext& context,
   if (fork_generation_ != ForkGeneration()) return ForkedChannel(target_, owner_);
   const Deadline deadline = CallTie::deadline(context);
   if (deadline.passed()) return DeadlineExceeded();
+  const Outgoing outgoing(request);
   CallOutcome outcome;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     mutex_.Lock();
@@ -71,10 +72,11 @@ CallOutcome ChannelCore::Run(const RpcMethod& method, ClientContext& context,
       return CallTie::cancelled(context) ? Cancelled() : NotConnected(status, target_);
     }
     ClientConnection& connection = *connection_;
+    connection.AssertLocked();
     bool has_id = false;
-    ClientCall& call = connection.NewCall(&has_id);
+    ClientCall& call = connection.NewCall(outgoing.size, &has_id);
     mutex_.Unlock();
-    outcome = RunUnaryCall(connection, call, has_id, method, context, request, response);
+    outcome = RunUnaryCall(connection, call, has_id, method, context, outgoing, response);
     if (!outcome.not_begun) break;
   }
   return outcome;
@@ -111,7 +113,6 @@ absl::Status ChannelCore::NeedConnection(const ClientContext& context, Deadline 
     if (!made.ok()) return made.status();
     connection_ = *made;
   }
-  connection_->AssertLocked();
   return absl::OkStatus();
 }
 
@@ -132,7 +133,8 @@ absl::StatusOr<ClientConnection*> ChannelCore::Connect(Deadline deadline) {
     (*connection)->Close(agreement.status());
     return agreement.status();
   }
-  return ClientConnection::Make(mutex_, *std::move(connection), *agreement, limits_, target_);
+  return ClientConnection::Make(mutex_, pool_, *std::move(connection), *agreement, limits_,
+                                target_);
 }
 
 }  // namespace locket::internal

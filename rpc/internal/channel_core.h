@@ -55,6 +55,7 @@ class ChannelCore {
   // The lock of the connections, too: a call finds its connection, its call object and its id under
   // one hold of it.
   transport::Mutex mutex_;
+  ClientCallPool pool_;  // Used under the lock, by the connections.
   // The last one, perhaps no longer usable; held, if not null.
   ClientConnection* connection_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool connecting_ ABSL_GUARDED_BY(mutex_) = false;

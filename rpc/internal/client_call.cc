@@ -9,7 +9,8 @@ namespace {
 constexpr int64_t kReadEveryNanos = 1'000'000;
 }  // namespace
 
-void ClientCall::Reset() {
+void ClientCall::Reset(ClientConnection& connection) {
+  connection_ = &connection;
   progress_.fill(Progress::kIdle);
   outcome_ = CallOutcome();
   message.Clear();
@@ -22,6 +23,7 @@ void ClientCall::Reset() {
   stop_sending_.store(false, std::memory_order_relaxed);
   id = kNoId;
   finish_received = false;
+  leads = false;
   start_sent = false;
 }
 
@@ -54,7 +56,7 @@ void ClientCall::TookBytes(size_t size) {
   if (open_bytes_ == 0) progress(Operation::kReceiveMessage) = Progress::kDone;
 }
 
-void ClientCall::RequestCancel() { connection_.Cancel(*this); }
+void ClientCall::RequestCancel() { connection_->Cancel(*this); }
 
 void ClientCall::SetCancelRequested() {
   cancel_requested_ = true;
@@ -62,7 +64,7 @@ void ClientCall::SetCancelRequested() {
   if (asleep) wake.NotifyOne();
 }
 
-void ClientCall::BeforeWait() { connection_.ReadWithoutWaiting(); }
+void ClientCall::BeforeWait() { connection_->ReadWithoutWaiting(); }
 
 int64_t ClientCall::slice_nanos() const { return kReadEveryNanos; }
 

@@ -39,17 +39,21 @@ enum class Progress : uint8_t { kIdle, kPending, kDone };
 //   owner, no slot    the call waits for an id
 //   owner and slot    from there until the owner leaves
 //   slot, no owner    abandoned: the owner left before the FINISH; whatever still comes is dropped
-//   neither           in the free list
+//   neither           in the pool. Its last owner may still be parsing the response: in_use()
 //
-// Thread safety: the connection's lock guards everything, but for what says otherwise.
+// Thread safety: the channel's lock guards everything, but for what says otherwise.
 class ClientCall final : public CancelTarget, public RoomWaiter {
  public:
   static constexpr uint32_t kNoId = 0xffffffff;
 
-  explicit ClientCall(ClientConnection& connection) : connection_(connection) {}
+  // Makes a call from the pool ready for a new owner.
+  void Reset(ClientConnection& connection);
 
-  // Makes a call from the free list ready for a new owner.
-  void Reset();
+  // From the pool's Take() to the owner's Done(), its last word. release, acquire: the next owner
+  // comes after it, though it may not have had the lock since.
+  void Use() { in_use_.store(true, std::memory_order_relaxed); }  // relaxed: under the lock.
+  void Done() { in_use_.store(false, std::memory_order_release); }
+  bool in_use() const { return in_use_.load(std::memory_order_acquire); }
 
   // ---- Operations
 
@@ -110,6 +114,7 @@ class ClientCall final : public CancelTarget, public RoomWaiter {
 
   // ---- The owner's thread alone
 
+  bool leads = false;  // It has had the reading role since NewCall().
   bool start_sent = false;
   Buffer outgoing;  // A request that is sent in pieces.
 
@@ -117,7 +122,8 @@ class ClientCall final : public CancelTarget, public RoomWaiter {
   Progress progress(Operation operation) const { return progress_[static_cast<size_t>(operation)]; }
   Progress& progress(Operation operation) { return progress_[static_cast<size_t>(operation)]; }
 
-  ClientConnection& connection_;
+  ClientConnection* connection_ = nullptr;
+  std::atomic<bool> in_use_{false};
   std::array<Progress, kOperations> progress_{};
   CallOutcome outcome_;
   size_t open_bytes_ = 0;

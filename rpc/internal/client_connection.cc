@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "locket/rpc/internal/record_writing.h"
 
 namespace locket::internal {
 
@@ -19,14 +20,14 @@ std::string DescribePeer(const std::string& target, const transport::PeerIdentit
 
 }  // namespace
 
-ClientConnection* ClientConnection::Make(transport::Mutex& mutex,
+ClientConnection* ClientConnection::Make(transport::Mutex& mutex, ClientCallPool& pool,
                                          std::unique_ptr<transport::Connection> connection,
                                          const Agreement& agreement, const MessageLimits& limits,
                                          const std::string& target) {
-  return new ClientConnection(mutex, std::move(connection), agreement, limits, target);
+  return new ClientConnection(mutex, pool, std::move(connection), agreement, limits, target);
 }
 
-ClientConnection::ClientConnection(transport::Mutex& mutex,
+ClientConnection::ClientConnection(transport::Mutex& mutex, ClientCallPool& pool,
                                    std::unique_ptr<transport::Connection> connection,
                                    const Agreement& agreement, const MessageLimits& limits,
                                    const std::string& target)
@@ -36,7 +37,8 @@ ClientConnection::ClientConnection(transport::Mutex& mutex,
       peer_(DescribePeer(target, connection_->peer())),
       sender_(*connection_),
       bindings_(agreement.bound_methods),
-      mutex_(mutex) {}
+      mutex_(mutex),
+      pool_(pool) {}
 
 ClientConnection::~ClientConnection() {
   connection_->Close(absl::UnavailableError("the client left"));
@@ -49,39 +51,41 @@ void ClientConnection::Drop() {
 
 void ClientConnection::UnlockAndDrop() {
   const bool last = --holds_ == 0;
+  if (last) {
+    for (ClientCall* call : slots_) {
+      if (call != nullptr) pool_.Give(*call);  // Abandoned.
+    }
+  }
   mutex_.Unlock();
   if (last) delete this;
 }
 
-ClientCall& ClientConnection::NewCall(bool* has_id) {
+ClientCall& ClientConnection::NewCall(size_t size, bool* has_id) {
   ++holds_;
-  ClientCall* call;
-  if (free_calls_.empty()) {
-    calls_.push_back(std::make_unique<ClientCall>(*this));
-    call = calls_.back().get();
-  } else {
-    call = free_calls_.back();
-    free_calls_.pop_back();
-    call->Reset();
-  }
-  call->owned = true;
-  call->Start(Operation::kGetId);
-  call->Start(Operation::kReceiveMessage);
-  call->Start(Operation::kReceiveStatus);
+  ClientCall& call = pool_.Take();
+  call.Reset(*this);
+  call.owned = true;
+  call.Start(Operation::kGetId);
+  call.Start(Operation::kReceiveMessage);
+  call.Start(Operation::kReceiveStatus);
   if (ended_) {
-    call->End(ConnectionEnded(connection_->status(), peer_));
+    call.End(ConnectionEnded(connection_->status(), peer_));
   } else if (!free_ids_.empty()) {
     const uint32_t id = free_ids_.back();
     free_ids_.pop_back();
-    GiveId(*call, id);
+    GiveId(call, id);
   } else if (slots_.size() < agreement_.calls_in_flight) {
     slots_.push_back(nullptr);
-    GiveId(*call, static_cast<uint32_t>(slots_.size() - 1));
+    GiveId(call, static_cast<uint32_t>(slots_.size() - 1));
   } else {
-    without_id_.push_back(call);
+    without_id_.push_back(&call);
   }
-  *has_id = call->id != ClientCall::kNoId;
-  return *call;
+  *has_id = call.id != ClientCall::kNoId;
+  if (*has_id && !reading_ && size <= kBuiltPrivately) {  // Keeps (2).
+    reading_ = true;
+    call.leads = true;
+  }
+  return call;
 }
 
 void ClientConnection::GiveId(ClientCall& call, uint32_t id) {
@@ -97,6 +101,7 @@ bool ClientConnection::PeerMayAnswer(const ClientCall& call) const {
 
 void ClientConnection::Leave(ClientCall& call) {
   call.outgoing.Clear();  // Large memory goes back now, and not with the next call.
+  GiveUpRole(call);
   mutex_.Lock();
   if (PeerMayAnswer(call)) {
     // The id is still this call's, whatever is filed meanwhile, because the owner is: so this
@@ -108,6 +113,7 @@ void ClientConnection::Leave(ClientCall& call) {
   }
   call.owned = false;
   if (!PeerMayAnswer(call)) {
+    call.message.Clear();
     FreeSlot(call);
   } else if (!call.filling) {
     call.message.Clear();  // Nobody will read it.
@@ -115,7 +121,7 @@ void ClientConnection::Leave(ClientCall& call) {
   UnlockAndDrop();
 }
 
-// Back to the free list, and the id to whoever waits for one.
+// Back to the pool, and the id to whoever waits for one.
 void ClientConnection::FreeSlot(ClientCall& call) {
   if (call.id == ClientCall::kNoId) {
     // It ended before it had an id.
@@ -133,8 +139,7 @@ void ClientConnection::FreeSlot(ClientCall& call) {
       if (reading_) connection_->Interrupt();
     }
   }
-  call.message.Clear();
-  free_calls_.push_back(&call);
+  pool_.Give(call);
 }
 
 void ClientConnection::EndAllCalls() {
@@ -149,7 +154,7 @@ void ClientConnection::EndAllCalls() {
       call->End(ConnectionEnded(status, peer_));
     } else {
       slots_[call->id] = nullptr;
-      free_calls_.push_back(call);
+      pool_.Give(*call);
     }
   }
 }

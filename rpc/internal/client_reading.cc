@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "locket/rpc/internal/call_tie.h"
 #include "locket/rpc/internal/client_connection.h"
 
 namespace locket::internal {
@@ -26,7 +27,38 @@ constexpr int kFiledByASender = 64;
 
 bool ClientConnection::Await(ClientCall& call, Operation operation, Deadline deadline) {
   MutexLock lock(mutex_);
+  AwaitLocked(call, operation, deadline, /*in_time=*/true);
+  return !call.ended();
+}
+
+bool ClientConnection::AwaitEnd(ClientCall& call, ClientContext& context, Deadline deadline) {
   bool in_time = true;
+  if (!call.leads) {
+    mutex_.Lock();
+  } else {
+    call.leads = false;
+    const uint32_t seen = connection_->interrupts();  // Keeps (3): before the check.
+    if (!call.GaveUp()) {
+      in_time = Lead(call, Operation::kReceiveStatus, deadline, seen);
+    } else {
+      mutex_.Lock();
+      reading_ = false;
+    }
+  }
+  AwaitLocked(call, Operation::kReceiveStatus, deadline, in_time);
+  if (PeerMayAnswer(call) || !CallTie::TryUntie(context, call)) {
+    mutex_.Unlock();
+    return false;
+  }
+  call.owned = false;
+  FreeSlot(call);
+  UnlockAndDrop();
+  return true;
+}
+
+// `in_time`: the deadline had not passed before.
+void ClientConnection::AwaitLocked(ClientCall& call, Operation operation, Deadline deadline,
+                                   bool in_time) {
   while (call.pending(operation)) {
     const uint32_t seen = connection_->interrupts();  // Keeps (3): before the check.
     if (call.cancel_requested()) {
@@ -36,11 +68,12 @@ bool ClientConnection::Await(ClientCall& call, Operation operation, Deadline dea
     } else if (reading_) {
       in_time = Follow(call, deadline);
     } else {
+      reading_ = true;
+      mutex_.Unlock();
       in_time = Lead(call, operation, deadline, seen);
     }
   }
   HandOn();
-  return !call.ended();
 }
 
 // Keeps (1).
@@ -58,15 +91,13 @@ bool ClientConnection::Follow(ClientCall& call, Deadline deadline) {
   return in_time;
 }
 
-// Takes the role, and reads until `operation` of `call` is done, or the wait has to look up. False
-// if the deadline passed.
+// Has the role, and reads until `operation` of `call` is done, or the wait has to look up; gives
+// the role up. False if the deadline passed. Begins without the lock, and ends with it.
 bool ClientConnection::Lead(ClientCall& call, Operation operation, Deadline deadline,
                             uint32_t seen) {
-  reading_ = true;
   bool in_time = true;
   bool look_up = false;
-  while (!look_up && call.pending(operation) && !call.cancel_requested()) {
-    mutex_.Unlock();
+  while (true) {
     Incoming incoming;
     ReadResult result = Receive(&incoming);
     while (result == ReadResult::kEmpty && !look_up) {
@@ -90,10 +121,19 @@ bool ClientConnection::Lead(ClientCall& call, Operation operation, Deadline dead
     } else if (result == ReadResult::kEnd) {
       EndAllCalls();
     }
-    look_up = look_up || !in_time;
+    if (look_up || !in_time || !call.pending(operation) || call.cancel_requested()) break;
+    mutex_.Unlock();
   }
   reading_ = false;
   return in_time;
+}
+
+void ClientConnection::GiveUpRole(ClientCall& call) {
+  if (!call.leads) return;
+  call.leads = false;
+  MutexLock lock(mutex_);
+  reading_ = false;
+  HandOn();
 }
 
 void ClientConnection::ReadWithoutWaiting() {
@@ -205,7 +245,10 @@ void ClientConnection::FileFinish(ClientCall& call, const Frame& frame) {
   call.finish_received = true;
   // It refuses new calls; its GOAWAY may be a moment behind.
   if ((frame.flags & kFlagNotBegun) != 0) going_away_.store(true, std::memory_order_relaxed);
-  if (!call.owned) return FreeSlot(call);
+  if (!call.owned) {
+    call.message.Clear();
+    return FreeSlot(call);
+  }
   if (call.ended()) return;
   CallOutcome outcome;
   outcome.not_begun = (frame.flags & kFlagNotBegun) != 0;

@@ -10,13 +10,12 @@
 
 namespace locket::internal {
 
-using google::protobuf::MessageLite;
 using transport::Deadline;
 using transport::MutexLock;
 
 void ClientConnection::SendRequest(ClientCall& call, const RpcMethod& method,
-                                   const MessageLite& request, Deadline deadline) {
-  const size_t size = MessageSize(request);
+                                   const Outgoing& request, Deadline deadline) {
+  const size_t size = request.size;
   const int64_t limit = std::min<int64_t>(limits_.send, kMaxMessageSize);
   const size_t prefix = sizeof(StartHeader) + method.path().size();
   if (static_cast<int64_t>(size) > limit) {
@@ -26,9 +25,9 @@ void ClientConnection::SendRequest(ClientCall& call, const RpcMethod& method,
     MutexLock lock(mutex_);
     call.End(NameTooLong(method.path().size(), sender_.max_record()));
   } else if (size <= sender_.max_record() - prefix) {
-    SendWhole(call, method, request, size, deadline);
+    SendWhole(call, method, request, deadline);
   } else {
-    SendInPieces(call, method, request, size, deadline);
+    SendInPieces(call, method, request, deadline);
   }
 }
 
@@ -63,27 +62,30 @@ SendResult ClientConnection::SendStart(ClientCall& call, const RpcMethod& method
       call.start_sent = true;
       return SendResult::kReady;
     }
+    GiveUpRole(call);  // Keeps (2). (The channel's lock within the send lock, never the reverse.)
     const SendResult result = turn.WaitForRoom(size, deadline, call);
     if (result != SendResult::kReady) return result;
   }
 }
 
-void ClientConnection::SendWhole(ClientCall& call, const RpcMethod& method,
-                                 const MessageLite& request, size_t size, Deadline deadline) {
-  const SendResult result = SendStart(call, method, size, size, deadline,
-                                      [&request](uint8_t* out) { WriteMessage(request, out); });
+void ClientConnection::SendWhole(ClientCall& call, const RpcMethod& method, const Outgoing& request,
+                                 Deadline deadline) {
+  const SendResult result =
+      SendStart(call, method, request.size, request.size, deadline,
+                [&request](uint8_t* out) { WriteMessage(request.message, out); });
   if (result != SendResult::kReady) NotSent(call, result);
 }
 
 void ClientConnection::SendInPieces(ClientCall& call, const RpcMethod& method,
-                                    const MessageLite& request, size_t size, Deadline deadline) {
+                                    const Outgoing& request, Deadline deadline) {
+  const size_t size = request.size;
   uint8_t* bytes = call.outgoing.Resize(size);
   if (bytes == nullptr) {
     MutexLock lock(mutex_);
     call.End(NoMemory("a request", size));
     return;
   }
-  WriteMessage(request, bytes);
+  WriteMessage(request.message, bytes);
 
   const size_t room = sender_.max_record() - sizeof(StartHeader) - method.path().size();
   const size_t first = std::min({size, room, kPieceSize});

@@ -22,6 +22,15 @@ inline size_t MessageSize(const google::protobuf::MessageLite& message) {
   return message.ByteSizeLong();
 }
 
+// A message to be sent, measured.
+struct Outgoing {
+  explicit Outgoing(const google::protobuf::MessageLite& message)
+      : message(message), size(MessageSize(message)) {}
+
+  const google::protobuf::MessageLite& message;
+  const size_t size;
+};
+
 // Writes the bytes, exactly MessageSize() of them, to `out`, which may lie in shared memory: it is
 // not read.
 inline void WriteMessage(const google::protobuf::MessageLite& message, uint8_t* out) {

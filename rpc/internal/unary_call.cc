@@ -35,20 +35,26 @@ CallOutcome TakeOutcome(ClientCall& call, google::protobuf::MessageLite* respons
 }  // namespace
 
 CallOutcome RunUnaryCall(ClientConnection& connection, ClientCall& call, bool has_id,
-                         const RpcMethod& method, ClientContext& context,
-                         const google::protobuf::MessageLite& request,
+                         const RpcMethod& method, ClientContext& context, const Outgoing& request,
                          google::protobuf::MessageLite* response) {
   const transport::Deadline deadline = CallTie::deadline(context);
+  bool left = false;
   // Also where a message's own code throws.
   const absl::Cleanup leave = [&] {
-    CallTie::Untie(context, call);
-    connection.Leave(call);
+    if (!left) {
+      CallTie::Untie(context, call);
+      connection.Leave(call);
+    } else {  // Large memory goes back now, and not with the next call.
+      call.message.Clear();
+      call.outgoing.Clear();
+    }
+    call.Done();
   };
   const bool may_start = CallTie::Tie(context, call);
   if (may_start && (has_id || connection.Await(call, Operation::kGetId, deadline))) {
     connection.SendRequest(call, method, request, deadline);
   }
-  if (may_start) connection.Await(call, Operation::kReceiveStatus, deadline);
+  if (may_start) left = connection.AwaitEnd(call, context, deadline);
   return may_start ? TakeOutcome(call, response) : Cancelled();
 }
 

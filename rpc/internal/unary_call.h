@@ -7,6 +7,7 @@
 #include "locket/rpc/internal/call_outcome.h"
 #include "locket/rpc/internal/client_connection.h"
 #include "locket/rpc/internal/rpc_method.h"
+#include "locket/rpc/internal/serialization.h"
 
 namespace locket::internal {
 
@@ -14,8 +15,7 @@ namespace locket::internal {
 // has ended. `response` is filled if it ended OK, and otherwise stays as it was, or is empty if the
 // bytes that came were no such message.
 CallOutcome RunUnaryCall(ClientConnection& connection, ClientCall& call, bool has_id,
-                         const RpcMethod& method, ClientContext& context,
-                         const google::protobuf::MessageLite& request,
+                         const RpcMethod& method, ClientContext& context, const Outgoing& request,
                          google::protobuf::MessageLite* response);
 
 }  // namespace locket::internal
