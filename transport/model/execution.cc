@@ -95,10 +95,12 @@ void Execution::RunThread() {
   PickNext();
 }
 
-void Execution::Step() {
+void Execution::Step(Move move) {
   if (self_ == 0) return;  // The set-up is over before anybody runs.
   if (++steps_ > kMaxSteps) Fail("it does not end");
-  PickNext();
+  Thread& self = threads_[self_];
+  if (!reduces_ || (move != Move::kEarlier && !self.only_put_off)) PickNext();
+  self.only_put_off = move == Move::kLater;
 }
 
 void Execution::PickNext() {
@@ -211,10 +213,10 @@ size_t Execution::LocationOf(const void* word, uint64_t initial) {
 }
 
 // The location; if it is shared, others may run first.
-size_t Execution::SharedStep(const void* word, uint64_t initial) {
+size_t Execution::SharedStep(const void* word, uint64_t initial, Move move) {
   const size_t location = LocationOf(word, initial);
   if (owner_[location] == 0) {
-    Step();
+    Step(move);
   } else if (owner_[location] != self_ + 1) {
     if (owner_[location] != 1) Fail("a word without a name is used by two threads");
     owner_[location] = static_cast<uint8_t>(self_ + 1);  // From the set-up to its thread.
@@ -224,13 +226,18 @@ size_t Execution::SharedStep(const void* word, uint64_t initial) {
 
 // ---- Steps
 
+// Whether the thread whose step it is has the mutant's fault.
+bool Execution::Faulty() const { return mutant_.only_thread == 0 || mutant_.only_thread == self_; }
+
 std::memory_order Execution::Weakened(size_t location, std::memory_order order, bool store) const {
   const Role weak = store ? mutant_.relaxed_stores : mutant_.relaxed_loads;
-  return weak != Role::kOther && role_[location] == weak ? std::memory_order_relaxed : order;
+  return Faulty() && weak != Role::kOther && role_[location] == weak ? std::memory_order_relaxed
+                                                                     : order;
 }
 
 uint64_t Execution::Load(const void* word, uint64_t initial, std::memory_order order) {
-  const size_t location = SharedStep(word, initial);
+  const size_t location =
+      SharedStep(word, initial, order == std::memory_order_seq_cst ? Move::kNeither : Move::kLater);
   order = Weakened(location, order, /*store=*/false);
   const uint64_t value = memory_.Load(self_, location, order);
   Log("load ", memory_.name(location), ", ", OrderName(order), ": ", value);
@@ -238,14 +245,17 @@ uint64_t Execution::Load(const void* word, uint64_t initial, std::memory_order o
 }
 
 void Execution::Store(const void* word, uint64_t initial, uint64_t value, std::memory_order order) {
-  const size_t location = SharedStep(word, initial);
+  const size_t location = SharedStep(
+      word, initial, order == std::memory_order_seq_cst ? Move::kNeither : Move::kEarlier);
   const Role role = role_[location];
-  if (role == Role::kWantedHead && !mutant_.wants_before_parking && !held_back_[self_]) {
-    held_back_[self_].emplace(word, value);
-    return;
+  if (Faulty()) {
+    if (role == Role::kWantedHead && !mutant_.wants_before_parking && !held_back_[self_]) {
+      held_back_[self_].emplace(word, value);
+      return;
+    }
+    if (role == Role::kRingBytes && value == 0 && !mutant_.zeroes_at_commit) return;
+    if (role == Role::kHead && value / 64 % 2 == 1 && !mutant_.publishes_each_head) return;
   }
-  if (role == Role::kRingBytes && value == 0 && !mutant_.zeroes_at_commit) return;
-  if (role == Role::kHead && value / 64 % 2 == 1 && !mutant_.publishes_each_head) return;
   order = Weakened(location, order, /*store=*/true);
   Log("store ", memory_.name(location), ", ", OrderName(order), ": ", value);
   memory_.Store(self_, location, value, order);
@@ -253,8 +263,8 @@ void Execution::Store(const void* word, uint64_t initial, uint64_t value, std::m
 
 uint64_t Execution::FetchAdd(const void* word, uint64_t initial, uint64_t value,
                              std::memory_order order) {
-  const size_t location = SharedStep(word, initial);
-  if (role_[location] == Role::kInterrupts && !mutant_.counts_interrupts) return 0;
+  const size_t location = SharedStep(word, initial, Move::kNeither);
+  if (Faulty() && role_[location] == Role::kInterrupts && !mutant_.counts_interrupts) return 0;
   order = Weakened(location, order, /*store=*/true);
   const uint64_t found = memory_.FetchAdd(self_, location, value, order);
   Log("fetch_add ", memory_.name(location), ", ", OrderName(order), ": ", found, " + ", value);
@@ -263,7 +273,7 @@ uint64_t Execution::FetchAdd(const void* word, uint64_t initial, uint64_t value,
 
 uint64_t Execution::Exchange(const void* word, uint64_t initial, uint64_t value,
                              std::memory_order order) {
-  const size_t location = SharedStep(word, initial);
+  const size_t location = SharedStep(word, initial, Move::kNeither);
   const uint64_t found = memory_.Exchange(self_, location, value, order);
   Log("exchange ", memory_.name(location), ", ", OrderName(order), ": ", found, " -> ", value);
   return found;
@@ -272,8 +282,8 @@ uint64_t Execution::Exchange(const void* word, uint64_t initial, uint64_t value,
 uint64_t Execution::CompareExchange(const void* word, uint64_t initial, uint64_t expected,
                                     uint64_t desired, std::memory_order success,
                                     std::memory_order failure) {
-  const size_t location = SharedStep(word, initial);
-  if (role_[location] == Role::kState && !mutant_.changes_state_to_wake) {
+  const size_t location = SharedStep(word, initial, Move::kNeither);
+  if (Faulty() && role_[location] == Role::kState && !mutant_.changes_state_to_wake) {
     return memory_.Load(self_, location, failure);
   }
   const uint64_t found =
@@ -284,13 +294,13 @@ uint64_t Execution::CompareExchange(const void* word, uint64_t initial, uint64_t
 }
 
 void Execution::Fence(std::memory_order order) {
-  Step();
+  if (order == std::memory_order_seq_cst) Step();
   memory_.Fence(self_, order);
   Log("fence, ", OrderName(order));
 }
 
 void Execution::SleeperFence() {
-  if (mutant_.sleeper_fence) Fence(std::memory_order_seq_cst);
+  if (!Faulty() || mutant_.sleeper_fence) Fence(std::memory_order_seq_cst);
   if (!held_back_[self_]) return;
   const auto [word, value] = *held_back_[self_];
   Store(word, 0, value, std::memory_order_relaxed);
@@ -298,7 +308,7 @@ void Execution::SleeperFence() {
 }
 
 void Execution::WakerFence() {
-  if (mutant_.waker_fence) Fence(std::memory_order_seq_cst);
+  if (!Faulty() || mutant_.waker_fence) Fence(std::memory_order_seq_cst);
 }
 
 uint64_t Execution::Read(const void* word) {
@@ -333,6 +343,7 @@ bool Execution::Sleep(const void* on, const void* or_on) {
   ++sleeps_;
   threads_[self_].sleeps_on = {on, or_on};
   threads_[self_].state = State::kAsleep;
+  threads_[self_].only_put_off = false;
   PickNext();
   const bool woken = threads_[self_].state != State::kWokenForNothing;
   threads_[self_].state = State::kReady;

@@ -1,7 +1,15 @@
 // One execution: a few threads over a memory (memory.h), run on fibers, one step at a time.
 //
-// Before each step (an access of a shared word, a fence, a call of the kernel) any thread that is
-// not asleep may be next. Steps of words that nobody else touches do not count.
+// Any thread that is not asleep may be next, before each step: an access of a shared word, a fence,
+// a call of the kernel. But not all orders need to be tried (Lipton's reduction):
+//   - A load can be put off: whatever the others do meanwhile, the store that it returns stays
+//     visible to it, and nobody notices a load. So a load is done right before its thread's next
+//     step.
+//   - A store can be done early: the others need not see it, and can still put their own stores in
+//     front of it. So a store is done right after its thread's step before.
+//   - A read-modify-write, a seq_cst access or fence and a call of the kernel can be neither.
+// So a thread goes on without a break through loads, then one step that can be neither, then
+// stores. Plain accesses and fences that are not seq_cst concern their own thread alone.
 #ifndef LOCKET_TRANSPORT_MODEL_EXECUTION_H_
 #define LOCKET_TRANSPORT_MODEL_EXECUTION_H_
 
@@ -58,6 +66,9 @@ class Execution final : private Host {
   // Runs one: `build` makes the shared objects and the threads.
   End Run(const std::function<void(Execution&)>& build, const Mutant& mutant, bool log);
 
+  // Tries all orders.
+  void DoNotReduce() { reduces_ = false; }
+
   // Why it failed, and the steps so far if it was to log.
   const std::string& failure() const { return failure_; }
   const std::vector<std::string>& log() const { return log_; }
@@ -107,8 +118,9 @@ class Execution final : private Host {
 
   // ---- For objects of the kernel's
 
-  // Others may run. What follows, up to the next access, is one step.
-  void Step();
+  // Others may run. What follows, up to the next access, is one step, which can neither be put off
+  // nor done early.
+  void Step() { Step(Move::kNeither); }
   // Within a step: what a system call sees, after its full barrier.
   void KernelBarrier();
   uint64_t KernelLoad(const void* word);
@@ -121,12 +133,14 @@ class Execution final : private Host {
   bool Sleep(const void* on, const void* or_on);
 
  private:
+  enum class Move { kLater, kEarlier, kNeither };
   enum class State : uint8_t { kReady, kAsleep, kWokenForNothing, kDone };
 
   struct Thread {
     std::string name;
     std::function<void()> body;
     State state = State::kReady;
+    bool only_put_off = false;  // Since it last let others run.
     std::array<const void*, 2> sleeps_on{};
   };
 
@@ -140,8 +154,10 @@ class Execution final : private Host {
 
   void* Allocate(size_t size, size_t alignment);
   size_t LocationOf(const void* word, uint64_t initial);
-  size_t SharedStep(const void* word, uint64_t initial);
+  void Step(Move move);
+  size_t SharedStep(const void* word, uint64_t initial, Move move);
   const Word* FindWord(size_t offset) const;
+  bool Faulty() const;
   std::memory_order Weakened(size_t location, std::memory_order order, bool store) const;
   void RunThread();
   void PickNext();
@@ -153,6 +169,7 @@ class Execution final : private Host {
   static thread_local Execution* current_;
 
   Decider& decider_;
+  bool reduces_ = true;
   Mutant mutant_;
   Memory memory_;
   jmp_buf outside_;

@@ -11,6 +11,8 @@ namespace {
 // A depth-first walk over sequences of choices.
 class DepthFirst final : public Decider {
  public:
+  explicit DepthFirst(bool stops_at_known_states) : stops_at_known_states_(stops_at_known_states) {}
+
   size_t Choose(size_t count) override {
     if (at_ == path_.size()) path_.push_back({0, count});
     return path_[at_++].chosen;
@@ -19,7 +21,7 @@ class DepthFirst final : public Decider {
   bool Known(uint64_t state) override {
     // While it follows an earlier execution to the point where it differs.
     if (at_ < path_.size()) return false;
-    return !states_.insert(state).second;
+    return !states_.insert(state).second && stops_at_known_states_;
   }
 
   // On to the next sequence; false if there is none.
@@ -44,6 +46,7 @@ class DepthFirst final : public Decider {
     size_t chosen;
     size_t count;
   };
+  const bool stops_at_known_states_;
   std::vector<Choice> path_;
   size_t at_ = 0;
   absl::flat_hash_set<uint64_t> states_;
@@ -52,12 +55,13 @@ class DepthFirst final : public Decider {
 }  // namespace
 
 Exploration Explore(const std::function<void(Execution&)>& build, const Mutant& mutant,
-                    uint64_t max_executions) {
-  DepthFirst walk;
+                    const Limits& limits) {
+  DepthFirst walk(/*stops_at_known_states=*/limits.saves_work);
   const auto execution = std::make_unique<Execution>(walk);
+  if (!limits.saves_work) execution->DoNotReduce();
   Exploration found;
   do {
-    if (found.executions == max_executions) return found;
+    if (found.executions == limits.executions) return found;
     const Execution::End end = execution->Run(build, mutant, /*log=*/false);
     ++found.executions;
     found.sleeps += execution->sleeps();

@@ -34,9 +34,16 @@ struct Exploration {
   std::set<std::vector<uint64_t>> outcomes;
 };
 
-// Stops at the first failure, and after `max_executions` (then `complete` is false).
+struct Limits {
+  uint64_t executions = 20'000'000;
+  // False: neither leaves out orders (execution.h) nor stops at known states. For tests of the
+  // explorer.
+  bool saves_work = true;
+};
+
+// Stops at the first failure, and at the limit (then `complete` is false).
 Exploration Explore(const std::function<void(Execution&)>& build, const Mutant& mutant = {},
-                    uint64_t max_executions = 20'000'000);
+                    const Limits& limits = {});
 
 }  // namespace locket::transport::model
 

@@ -1,5 +1,5 @@
-// One direction of a connection in the model: the ring, the waiting protocol and the life that ship,
-// joined as ShmConnection joins them, over the kernel of kernel.h.
+// One direction of a connection in the model: the ring, the waiting protocol and the life that
+// ship, joined as ShmConnection joins them, over the kernel of kernel.h.
 #ifndef LOCKET_TRANSPORT_MODEL_LINK_H_
 #define LOCKET_TRANSPORT_MODEL_LINK_H_
 
@@ -47,6 +47,8 @@ class Side {
  public:
   Side(Execution& run, const std::string& name) : run_(run) {
     run.Name(&life_.interrupts_word(), name + "interrupts", Role::kInterrupts);
+    // The stage is the other word of a Life.
+    static_assert(sizeof(life_) == 2 * sizeof(life_.interrupts_word()));
     run.Name(&life_.interrupts_word() + 1, name + "stage", Role::kStage);
   }
 
@@ -79,9 +81,7 @@ class Side {
       result = interrupted ? Waited::kInterrupted : Waited::kReady;
       return interrupted;
     };
-    const auto sleep = [&] {
-      FutexWaitTwo(state, kParked, life_.interrupts_word(), interrupts);
-    };
+    const auto sleep = [&] { FutexWaitTwo(state, kParked, life_.interrupts_word(), interrupts); };
     using Protocol = internal::BasicWaitProtocol<Atomics>;
     if (run_.mutant().looks_again_once_parked) {
       Protocol::SleepUntil(state, done, sleep);
@@ -138,19 +138,18 @@ class WriterEnd {
   Waited WaitForRoom(size_t size, uint32_t interrupts) {
     const uint64_t wanted = writer_.RoomAt(size);
     internal::BasicWaitProtocol<Atomics>::WantHead(ring_.control, wanted);
-    return side_.Wait(ring_.control.writer_state, interrupts, [&] {
-      return !side_.life().ended() && writer_.ReaderReached(wanted);
-    });
+    return side_.Wait(ring_.control.writer_state, interrupts,
+                      [&] { return !side_.life().ended() && writer_.ReaderReached(wanted); });
   }
 
   // ---- As a caller uses it
 
-  // A record of one word, if there is room.
-  bool TrySend(uint64_t value) {
-    uint8_t* const room = TryReserve(sizeof(value));
+  // A record with `value` in each of its lines, if there is room.
+  bool TrySend(uint64_t value, size_t size = sizeof(uint64_t)) {
+    uint8_t* const room = TryReserve(size);
     if (room == nullptr) return false;
-    side_.run().Write(room, value);
-    Commit(sizeof(value));
+    for (size_t at = 0; at < size; at += internal::kLine) side_.run().Write(room + at, value);
+    Commit(size);
     return true;
   }
 
@@ -183,7 +182,7 @@ class ReaderEnd {
         doorbell_(doorbell),
         reader_(ring.bytes, ring.size, ring.control) {}
 
-  // ShmConnection::TryReceive(); a record must be one word.
+  // ShmConnection::TryReceive(); a record must have one value in all its lines.
   Received TryReceive(uint64_t* value) {
     Stage stage = Stage::kOpen;
     if (side_.run().mutant().asks_stage_before_ring) stage = side_.life().stage();
@@ -196,8 +195,10 @@ class ReaderEnd {
     if (peeked == Reader::Peeked::kNone) {
       return stage == Stage::kOpen ? Received::kEmpty : Received::kEnd;
     }
-    side_.run().Check(size == sizeof(*value), "a record of another size");
     *value = side_.run().Read(data);
+    for (size_t at = internal::kLine; at < size; at += internal::kLine) {
+      side_.run().Check(side_.run().Read(data + at) == *value, "a torn record");
+    }
     return Received::kRecord;
   }
 
@@ -225,21 +226,23 @@ class ReaderEnd {
 
   // ---- As a caller uses it
 
-  // The next record's word, which must be `expected`.
-  bool PollFor(uint64_t expected) {
+  // The next record, if there is one: it must hold `expected`.
+  Received Poll(uint64_t expected) {
     uint64_t value;
-    if (TryReceive(&value) != Received::kRecord) return false;
+    const Received received = TryReceive(&value);
+    if (received != Received::kRecord) return received;
     side_.run().Check(value == expected, "a record lost, repeated or out of order");
     Release();
-    return true;
+    return received;
   }
+  bool PollFor(uint64_t expected) { return Poll(expected) == Received::kRecord; }
 
   // The same, and waits for it; false once the connection has ended.
   bool Expect(uint64_t expected) {
     for (;;) {
       const uint32_t interrupts = side_.life().interrupts();
-      if (PollFor(expected)) return true;
-      if (side_.life().ended()) return PollFor(expected);
+      const Received received = Poll(expected);
+      if (received != Received::kEmpty) return received == Received::kRecord;
       WaitForRecord(interrupts);
     }
   }

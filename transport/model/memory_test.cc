@@ -32,7 +32,7 @@ struct Words {
 using Body = void (*)(Execution&, Words&);
 
 Exploration Run(std::vector<Body> bodies) {
-  return Explore([&](Execution& run) {
+  const auto build = [&](Execution& run) {
     auto& words = run.New<Words>();
     run.Name(&words.x, "x", Role::kOther);
     run.Name(&words.y, "y", Role::kOther);
@@ -40,7 +40,14 @@ Exploration Run(std::vector<Body> bodies) {
     for (const Body body : bodies) {
       run.AddThread("thread", [&run, &words, body] { body(run, words); });
     }
-  });
+  };
+  const Exploration found = Explore(build);
+  // What the explorer leaves out makes no difference.
+  const Exploration all = Explore(build, {}, {.saves_work = false});
+  EXPECT_EQ(found.failure.empty(), all.failure.empty());
+  EXPECT_EQ(found.outcomes, all.outcomes);
+  EXPECT_LE(found.executions, all.executions);
+  return found;
 }
 
 Outcomes OutcomesOf(std::vector<Body> bodies) {

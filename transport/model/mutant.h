@@ -2,6 +2,8 @@
 #ifndef LOCKET_TRANSPORT_MODEL_MUTANT_H_
 #define LOCKET_TRANSPORT_MODEL_MUTANT_H_
 
+#include <cstddef>
+
 namespace locket::transport::model {
 
 // What a shared word is for; mutants weaken accesses by it.
@@ -10,6 +12,8 @@ enum class Role { kOther, kRingBytes, kHead, kState, kWantedHead, kInterrupts, k
 // The defaults are the code as it ships.
 struct Mutant {
   const char* name = "";
+  // The thread that has the fault, counted from 1 in the order of AddThread(); 0: each one.
+  size_t only_thread = 0;
 
   // Fences.
   bool sleeper_fence = true;

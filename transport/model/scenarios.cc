@@ -1,0 +1,365 @@
+#include "locket/transport/model/scenarios.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "locket/transport/internal/layout.h"
+#include "locket/transport/internal/life.h"
+#include "locket/transport/model/atomics.h"
+#include "locket/transport/model/execution.h"
+#include "locket/transport/model/kernel.h"
+#include "locket/transport/model/link.h"
+#include "locket/transport/model/mutant.h"
+
+namespace locket::transport::model {
+namespace {
+
+// Rings by the number of one-line records that they hold: one line stays free.
+constexpr size_t kHoldsOne = 128;
+constexpr size_t kHoldsThree = 256;
+constexpr size_t kHoldsSeven = 512;
+
+// The size of a record of two lines.
+constexpr size_t kTwoLines = 2 * internal::kLine - internal::kRecordHeaderSize;
+
+// The payload of the i-th record.
+constexpr uint64_t Word(int i) { return 100 + static_cast<uint64_t>(i); }
+
+template <typename Atomics>
+void SendAll(Link<Atomics>& link, int records) {
+  for (int i = 0; i < records; ++i) link.writer.Send(Word(i));
+}
+
+template <typename Atomics>
+void ExpectAll(Link<Atomics>& link, int records) {
+  for (int i = 0; i < records; ++i) link.reader.Expect(Word(i));
+}
+
+// One thread sends, one receives; each sleeps where it must wait.
+template <typename Atomics>
+Link<Atomics>& SenderAndReceiver(Execution& run, size_t ring, int records, Doorbell* doorbell) {
+  auto& link = run.New<Link<Atomics>>(run, "", ring, doorbell);
+  run.AddThread("writer", [&link, records] { SendAll(link, records); });
+  run.AddThread("reader", [&link, records] { ExpectAll(link, records); });
+  return link;
+}
+
+// ---- The ring alone: nobody sleeps, who finds nothing looks again a few times.
+
+template <typename Atomics>
+void OneRecord(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size; ++i) link.writer.TrySend(Word(i));
+  });
+  run.AddThread("reader", [&link, size] {
+    for (int looks = 0, got = 0; looks < size + 1; ++looks) got += link.reader.PollFor(Word(got));
+  });
+}
+
+// The ring is full, of a record of two lines and five of one. Once the first is released the writer
+// has room for one of two lines, which goes round the ring's end, to where that one was.
+template <typename Atomics>
+void RoundTheEnd(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsSeven);
+  link.writer.TrySend(Word(0), kTwoLines);
+  for (int i = 1; i <= 5; ++i) link.writer.TrySend(Word(i));
+  run.AddThread("writer", [&link, size] {
+    for (int looks = 0, sent = 0; looks < size; ++looks) {
+      sent += link.writer.TrySend(Word(6 + sent), kTwoLines);
+    }
+  });
+  run.AddThread("reader", [&link, size] {
+    for (int i = 0; i < 2 * size - 1; ++i) link.reader.PollFor(Word(i));
+  });
+}
+
+// The record is smaller than the reservation, both of whose lines were written; then comes another.
+template <typename Atomics>
+void ShrinkingCommit(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsSeven);
+  run.AddThread("writer", [&run, &link, size] {
+    for (int i = 0; i < size; ++i) {
+      uint8_t* const room = link.writer.TryReserve(kTwoLines);
+      run.Write(room, Word(2 * i));
+      // Where the reader looks for the next record: what a remote user wants it to take for one.
+      run.Write(room + internal::kLine - internal::kRecordHeaderSize, internal::CommitWord(8));
+      link.writer.Commit(sizeof(uint64_t));
+      link.writer.TrySend(Word(2 * i + 1));
+    }
+  });
+  run.AddThread("reader", [&link, size] {
+    for (int looks = 0, got = 0; looks < 2 * size + 1; ++looks) {
+      got += link.reader.PollFor(Word(got));
+    }
+  });
+}
+
+// ---- Waiting
+
+// The ring is full from the start.
+template <typename Atomics>
+void FilledToTheLimit(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  int full = 0;
+  while (link.writer.TrySend(Word(full))) ++full;
+  run.AddThread("writer", [&link, size, full] {
+    for (int i = 0; i < size; ++i) link.writer.Send(Word(full + i));
+  });
+  run.AddThread("reader", [&link, size, full] { ExpectAll(link, full + size); });
+}
+
+template <typename Atomics>
+void ReaderSleeps(Execution& run, int size) {
+  run.AllowSpuriousWakes(1);
+  SenderAndReceiver<Atomics>(run, kHoldsThree, size + 1, nullptr);
+}
+
+template <typename Atomics>
+void ReaderParks(Execution& run, int size) {
+  run.AllowSpuriousWakes(1);
+  SenderAndReceiver<Atomics>(run, kHoldsThree, size + 1, &run.New<Doorbell>(run));
+}
+
+template <typename Atomics>
+void WriterWaitsForRoom(Execution& run, int size) {
+  run.AllowSpuriousWakes(1);
+  SenderAndReceiver<Atomics>(run, kHoldsOne, size + 1, nullptr);
+}
+
+// A wait for two lines is interrupted; the one for one line that follows must end when one is free.
+template <typename Atomics>
+void WaitForLess(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsSeven);
+  constexpr int kFull = 7;
+  for (int i = 0; i < kFull; ++i) link.writer.TrySend(Word(i));
+  run.AddThread("writer", [&run, &link, size] {
+    const uint32_t interrupts = link.writers_side.life().interrupts();
+    link.writers_side.Interrupt();
+    run.Check(link.writer.WaitForRoom(kTwoLines, interrupts) == Waited::kInterrupted,
+              "was room for two");
+    for (int i = 0; i < size; ++i) link.writer.Send(Word(kFull + i));
+  });
+  run.AddThread("reader", [&link, size] {
+    for (int i = 0; i < size; ++i) link.reader.PollFor(Word(i));
+  });
+}
+
+// A client's writer and reader, and a server which takes the next request once its answer has room.
+// One ring is full of requests and the other of answers from the start.
+template <typename Atomics>
+void BothRingsFull(Execution& run, int size) {
+  auto& requests = run.New<Link<Atomics>>(run, "requests' ", kHoldsOne);
+  auto& answers = run.New<Link<Atomics>>(run, "answers' ", kHoldsOne);
+  requests.writer.TrySend(Word(0));
+  answers.writer.TrySend(Word(0));
+  const bool apart = run.mutant().reads_while_it_waits_for_room;
+  run.AddThread("client's writer", [&requests, &answers, size, apart] {
+    for (int i = 1; i <= size; ++i) requests.writer.Send(Word(i));
+    if (!apart) ExpectAll(answers, size + 1);
+  });
+  run.AddThread("server", [&requests, &answers, size] {
+    for (int i = 0; i < size; ++i) {
+      answers.writer.Send(Word(i + 1));
+      requests.reader.Expect(Word(i));
+    }
+  });
+  if (apart) {
+    run.AddThread("client's reader", [&answers, size] { ExpectAll(answers, size); });
+  }
+}
+
+// Two connections of one process, a thread for each.
+template <typename Atomics>
+void TwoDoorbells(Execution& run, int size) {
+  auto& bell = run.New<Doorbell>(run);
+  auto* const other_bell = run.mutant().own_doorbell ? &run.New<Doorbell>(run) : &bell;
+  auto& link = run.New<Link<Atomics>>(run, "first ", kHoldsThree, &bell);
+  auto& other = run.New<Link<Atomics>>(run, "second ", kHoldsThree, other_bell);
+  run.AddThread("first reader", [&link, size] { ExpectAll(link, size); });
+  run.AddThread("second reader", [&other, size] { ExpectAll(other, size); });
+  run.AddThread("writer", [&link, &other, size] {
+    for (int i = 0; i < size; ++i) {
+      link.writer.Send(Word(i));
+      other.writer.Send(Word(i));
+    }
+  });
+}
+
+// ---- Interrupts and ends
+
+struct Flag {
+  uint64_t word = 0;
+};
+
+template <typename Atomics>
+void Interrupt(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  auto& flag = run.New<Flag>();
+  run.Name(&flag.word, "flag", Role::kOther);
+  run.AddThread("interrupter", [&run, &link, &flag, size] {
+    run.Write(&flag.word, 1);
+    for (int i = 0; i < size; ++i) link.readers_side.Interrupt();
+  });
+  run.AddThread("reader", [&run, &link, &flag] {
+    const uint32_t interrupts = link.readers_side.life().interrupts();
+    if (interrupts == 0) link.reader.WaitForRecord(interrupts);
+    // Who was interrupted sees why.
+    run.Check(link.readers_side.life().interrupts() != 0, "a wait ended for nothing");
+    run.Check(run.Read(&flag.word) == 1, "an interrupt without what it tells of");
+  });
+}
+
+template <typename Atomics>
+void CloseSleepingReader(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  run.AddThread("reader", [&link, size] {
+    for (int i = 0; link.reader.Expect(Word(i)); ++i) {
+    }
+  });
+  run.AddThread("closer", [&link] { link.readers_side.End(Stage::kClosed); });
+  run.AddThread("writer", [&link, size] {
+    for (int i = 1; i < size; ++i) link.writer.TrySend(Word(i - 1));
+  });
+}
+
+// An end comes to a WaitSet through its own waker, which is in the same epoll.
+template <typename Atomics>
+void CloseParkedReader(Execution& run, int size) {
+  auto& bell = run.New<Doorbell>(run);
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree, &bell);
+  run.AddThread("reader", [&link] {
+    for (int i = 0; link.reader.Expect(Word(i)); ++i) {
+    }
+  });
+  run.AddThread("closer", [&run, &link, &bell] {
+    if (!run.mutant().ends_before_it_counts) bell.Ring();
+    link.readers_side.End(Stage::kClosed);
+    if (run.mutant().ends_before_it_counts) bell.Ring();
+  });
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size; ++i) link.writer.TrySend(Word(i));
+  });
+}
+
+template <typename Atomics>
+void CloseWaitingWriter(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsOne);
+  run.AddThread("writer", [&link] {
+    for (int i = 0; link.writer.Send(Word(i)); ++i) {
+    }
+  });
+  run.AddThread("closer", [&link] { link.writers_side.End(Stage::kClosed); });
+  run.AddThread("reader", [&link, size] {
+    for (int looks = 0, got = 0; looks < size; ++looks) got += link.reader.PollFor(Word(got));
+  });
+}
+
+// The peer commits and dies; the watch hears of it; all that was committed must be delivered.
+template <typename Atomics>
+void PeerDies(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  auto& end = run.New<ProcessEnd>(run);
+  run.AddThread("dying writer", [&link, &end, size] {
+    for (int i = 0; i < size; ++i) link.writer.TrySend(Word(i));
+    end.Happen();
+  });
+  run.AddThread("watch", [&link, &end] {
+    end.Wait();
+    link.readers_side.End(Stage::kPeerGone);
+  });
+  run.AddThread("reader", [&run, &link, size] {
+    int got = 0;
+    while (link.reader.Expect(Word(got))) ++got;
+    run.Check(got == size, "a record was lost at its writer's end");
+  });
+}
+
+// ---- The list
+
+using Build = void (*)(Execution&, int size);
+
+// The same body over the code as it ships and over the mutant that only the compiler can make.
+struct Bodies {
+  Build shipped;
+  Build without_free_line;
+};
+
+#define LOCKET_BODIES(name) \
+  Bodies { &name<ModelAtomics<1>>, &name<ModelAtomics<0>> }
+
+Scenario Make(std::string name, Bodies bodies, int size, bool sleeps, std::vector<Mutant> mutants) {
+  return {std::move(name),
+          [bodies, size](Execution& run) {
+            (run.mutant().line_stays_free ? bodies.shipped : bodies.without_free_line)(run, size);
+          },
+          sleeps, std::move(mutants)};
+}
+
+}  // namespace
+
+std::vector<Scenario> Scenarios(int size) {
+  constexpr bool kNobodySleeps = false;
+  constexpr bool kSomebodySleeps = true;
+  const Mutant no_sleeper_fence = {.name = "no fence of the sleeper", .sleeper_fence = false};
+  const Mutant no_waker_fence = {.name = "no fence of the waker", .waker_fence = false};
+  const Mutant no_second_look = {.name = "asleep without a second look",
+                                 .looks_again_once_parked = false};
+  const Mutant state_unchanged = {.name = "woken without a change of the state",
+                                  .changes_state_to_wake = false};
+  const Mutant end_after_wake = {.name = "woken before the end is stored",
+                                 .ends_before_it_counts = false};
+  const auto by = [](Mutant mutant, size_t thread) {
+    mutant.only_thread = thread;
+    return mutant;
+  };
+  constexpr size_t kWriter = 1;
+  constexpr size_t kReader = 2;
+  return {
+      Make("one record", LOCKET_BODIES(OneRecord), size, kNobodySleeps,
+           {{.name = "[publish] relaxed", .relaxed_stores = Role::kRingBytes},
+            {.name = "[publish]'s acquire relaxed", .relaxed_loads = Role::kRingBytes}}),
+      Make("round the ring's end", LOCKET_BODIES(RoundTheEnd), size, kNobodySleeps,
+           {{.name = "[release] relaxed", .relaxed_stores = Role::kHead},
+            {.name = "[release]'s acquire relaxed", .relaxed_loads = Role::kHead}}),
+      Make("a commit that shrinks", LOCKET_BODIES(ShrinkingCommit), size, kNobodySleeps,
+           {{.name = "zeroed at the reservation", .zeroes_at_commit = false}}),
+      Make("filled to the limit", LOCKET_BODIES(FilledToTheLimit), size, kSomebodySleeps,
+           {{.name = "filled exactly, no line free", .line_stays_free = false}}),
+      Make("reader sleeps on the futex", LOCKET_BODIES(ReaderSleeps), size, kSomebodySleeps,
+           {by(no_sleeper_fence, kReader), by(no_waker_fence, kWriter), no_second_look,
+            by(state_unchanged, kWriter)}),
+      Make("reader parks at the doorbell", LOCKET_BODIES(ReaderParks), size, kSomebodySleeps,
+           {by(no_sleeper_fence, kReader), by(no_waker_fence, kWriter), no_second_look}),
+      Make("writer waits for room", LOCKET_BODIES(WriterWaitsForRoom), size, kSomebodySleeps,
+           {by(no_sleeper_fence, kWriter),
+            by(no_waker_fence, kReader),
+            no_second_look,
+            by(state_unchanged, kReader),
+            {.name = "asleep with a head unpublished", .publishes_each_head = false}}),
+      Make("a wait for less room than before", LOCKET_BODIES(WaitForLess), size, kSomebodySleeps,
+           {{.name = "the wanted head stored once parked", .wants_before_parking = false}}),
+      Make("both rings full", LOCKET_BODIES(BothRingsFull), size, kSomebodySleeps,
+           {{.name = "a reader that waits for room", .reads_while_it_waits_for_room = false}}),
+      Make("two doorbells", LOCKET_BODIES(TwoDoorbells), size, kSomebodySleeps,
+           {{.name = "a doorbell shared by two readers", .own_doorbell = false}}),
+      Make("an interrupt", LOCKET_BODIES(Interrupt), size, kSomebodySleeps,
+           {{.name = "woken without a count", .counts_interrupts = false},
+            {.name = "the count's release relaxed", .relaxed_stores = Role::kInterrupts},
+            {.name = "the count's acquire relaxed", .relaxed_loads = Role::kInterrupts}}),
+      Make("a sleeping reader's connection closes", LOCKET_BODIES(CloseSleepingReader), size,
+           kSomebodySleeps, {end_after_wake}),
+      Make("a parked reader's connection closes", LOCKET_BODIES(CloseParkedReader), size,
+           kSomebodySleeps, {end_after_wake}),
+      Make("a waiting writer's connection closes", LOCKET_BODIES(CloseWaitingWriter), size,
+           kSomebodySleeps, {end_after_wake}),
+      Make("the peer dies", LOCKET_BODIES(PeerDies), size, kSomebodySleeps,
+           {{.name = "the stage's release relaxed", .relaxed_stores = Role::kStage},
+            {.name = "the stage's acquire relaxed", .relaxed_loads = Role::kStage},
+            {.name = "the ring asked before the stage", .asks_stage_before_ring = false}}),
+  };
+}
+
+}  // namespace locket::transport::model
