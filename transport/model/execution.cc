@@ -248,17 +248,33 @@ void Execution::Store(const void* word, uint64_t initial, uint64_t value, std::m
   const size_t location = SharedStep(
       word, initial, order == std::memory_order_seq_cst ? Move::kNeither : Move::kEarlier);
   const Role role = role_[location];
+  if (HoldsBack(word, value, role)) return;
   if (Faulty()) {
-    if (role == Role::kWantedHead && !mutant_.wants_before_parking && !held_back_[self_]) {
-      held_back_[self_].emplace(word, value);
-      return;
-    }
     if (role == Role::kRingBytes && value == 0 && !mutant_.zeroes_at_commit) return;
     if (role == Role::kHead && value / 64 % 2 == 1 && !mutant_.publishes_each_head) return;
   }
   order = Weakened(location, order, /*store=*/true);
   Log("store ", memory_.name(location), ", ", OrderName(order), ": ", value);
   memory_.Store(self_, location, value, order);
+  if (role == Role::kRingBytes) StoreHeldBack();
+}
+
+// The mutants that do two stores in the wrong order.
+bool Execution::HoldsBack(const void* word, uint64_t value, Role role) {
+  if (!Faulty() || held_back_[self_]) return false;
+  const bool held = (role == Role::kWantedHead && !mutant_.wants_before_parking) ||
+                    (role == Role::kRingBytes && value == 0 && !mutant_.zeroes_before_publishing);
+  if (held) held_back_[self_].emplace(word, value);
+  return held;
+}
+
+void Execution::StoreHeldBack() {
+  if (!held_back_[self_]) return;
+  const auto [word, value] = *held_back_[self_];
+  const size_t location = SharedStep(word, 0, Move::kEarlier);
+  memory_.Store(self_, location, value, std::memory_order_relaxed);
+  Log("store ", memory_.name(location), ", too late: ", value);
+  held_back_[self_].reset();
 }
 
 uint64_t Execution::FetchAdd(const void* word, uint64_t initial, uint64_t value,
@@ -301,10 +317,7 @@ void Execution::Fence(std::memory_order order) {
 
 void Execution::SleeperFence() {
   if (!Faulty() || mutant_.sleeper_fence) Fence(std::memory_order_seq_cst);
-  if (!held_back_[self_]) return;
-  const auto [word, value] = *held_back_[self_];
-  Store(word, 0, value, std::memory_order_relaxed);
-  held_back_[self_].reset();
+  StoreHeldBack();
 }
 
 void Execution::WakerFence() {

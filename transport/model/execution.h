@@ -158,6 +158,8 @@ class Execution final : private Host {
   size_t SharedStep(const void* word, uint64_t initial, Move move);
   const Word* FindWord(size_t offset) const;
   bool Faulty() const;
+  bool HoldsBack(const void* word, uint64_t value, Role role);
+  void StoreHeldBack();
   std::memory_order Weakened(size_t location, std::memory_order order, bool store) const;
   void RunThread();
   void PickNext();
@@ -188,7 +190,7 @@ class Execution final : private Host {
   int spurious_wakes_ = 0;
   std::vector<uint64_t> outcome_;
   std::vector<const KernelObject*> kernel_;
-  // The wanted head that a mutant holds back.
+  // The relaxed store that a mutant holds back, of each thread.
   std::array<std::optional<std::pair<const void*, uint64_t>>, kMaxThreads> held_back_;
 
   // Shared objects. Each word of 4 bytes may be a location.

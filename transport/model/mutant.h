@@ -25,7 +25,8 @@ struct Mutant {
 
   // The ring.
   bool line_stays_free = true;
-  bool zeroes_at_commit = true;     // False: at the reservation.
+  bool zeroes_at_commit = true;  // False: at the reservation.
+  bool zeroes_before_publishing = true;
   bool publishes_each_head = true;  // False: every second one.
 
   // The waiting.

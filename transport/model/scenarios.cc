@@ -28,22 +28,18 @@ constexpr size_t kTwoLines = 2 * internal::kLine - internal::kRecordHeaderSize;
 constexpr uint64_t Word(int i) { return 100 + static_cast<uint64_t>(i); }
 
 template <typename Atomics>
-void SendAll(Link<Atomics>& link, int records) {
-  for (int i = 0; i < records; ++i) link.writer.Send(Word(i));
-}
-
-template <typename Atomics>
 void ExpectAll(Link<Atomics>& link, int records) {
   for (int i = 0; i < records; ++i) link.reader.Expect(Word(i));
 }
 
-// One thread sends, one receives; each sleeps where it must wait.
+// One thread sends, one receives and sleeps where it must wait.
 template <typename Atomics>
-Link<Atomics>& SenderAndReceiver(Execution& run, size_t ring, int records, Doorbell* doorbell) {
-  auto& link = run.New<Link<Atomics>>(run, "", ring, doorbell);
-  run.AddThread("writer", [&link, records] { SendAll(link, records); });
+void SenderAndReceiver(Execution& run, int records, Doorbell* doorbell) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree, doorbell);
+  run.AddThread("writer", [&link, records] {
+    for (int i = 0; i < records; ++i) link.writer.Send(Word(i));
+  });
   run.AddThread("reader", [&link, records] { ExpectAll(link, records); });
-  return link;
 }
 
 // ---- The ring alone: nobody sleeps, who finds nothing looks again a few times.
@@ -101,8 +97,8 @@ void ShrinkingCommit(Execution& run, int size) {
 
 // The ring is full from the start.
 template <typename Atomics>
-void FilledToTheLimit(Execution& run, int size) {
-  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+void FullRing(Execution& run, size_t ring, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", ring);
   int full = 0;
   while (link.writer.TrySend(Word(full))) ++full;
   run.AddThread("writer", [&link, size, full] {
@@ -112,21 +108,26 @@ void FilledToTheLimit(Execution& run, int size) {
 }
 
 template <typename Atomics>
-void ReaderSleeps(Execution& run, int size) {
-  run.AllowSpuriousWakes(1);
-  SenderAndReceiver<Atomics>(run, kHoldsThree, size + 1, nullptr);
-}
-
-template <typename Atomics>
-void ReaderParks(Execution& run, int size) {
-  run.AllowSpuriousWakes(1);
-  SenderAndReceiver<Atomics>(run, kHoldsThree, size + 1, &run.New<Doorbell>(run));
+void FilledToTheLimit(Execution& run, int size) {
+  FullRing<Atomics>(run, kHoldsThree, size);
 }
 
 template <typename Atomics>
 void WriterWaitsForRoom(Execution& run, int size) {
   run.AllowSpuriousWakes(1);
-  SenderAndReceiver<Atomics>(run, kHoldsOne, size + 1, nullptr);
+  FullRing<Atomics>(run, kHoldsOne, size);
+}
+
+template <typename Atomics>
+void ReaderSleeps(Execution& run, int size) {
+  run.AllowSpuriousWakes(1);
+  SenderAndReceiver<Atomics>(run, size + 1, nullptr);
+}
+
+template <typename Atomics>
+void ReaderParks(Execution& run, int size) {
+  run.AllowSpuriousWakes(1);
+  SenderAndReceiver<Atomics>(run, size + 1, &run.New<Doorbell>(run));
 }
 
 // A wait for two lines is interrupted; the one for one line that follows must end when one is free.
@@ -325,7 +326,8 @@ std::vector<Scenario> Scenarios(int size) {
            {{.name = "[release] relaxed", .relaxed_stores = Role::kHead},
             {.name = "[release]'s acquire relaxed", .relaxed_loads = Role::kHead}}),
       Make("a commit that shrinks", LOCKET_BODIES(ShrinkingCommit), size, kNobodySleeps,
-           {{.name = "zeroed at the reservation", .zeroes_at_commit = false}}),
+           {{.name = "zeroed at the reservation", .zeroes_at_commit = false},
+            {.name = "zeroed after [publish]", .zeroes_before_publishing = false}}),
       Make("filled to the limit", LOCKET_BODIES(FilledToTheLimit), size, kSomebodySleeps,
            {{.name = "filled exactly, no line free", .line_stays_free = false}}),
       Make("reader sleeps on the futex", LOCKET_BODIES(ReaderSleeps), size, kSomebodySleeps,
