@@ -216,7 +216,7 @@ void Interrupt(Execution& run, int size) {
 template <typename Atomics>
 void CloseSleepingReader(Execution& run, int size) {
   auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
-  run.AddThread("reader", [&link, size] {
+  run.AddThread("reader", [&link] {
     for (int i = 0; link.reader.Expect(Word(i)); ++i) {
     }
   });
