@@ -21,7 +21,7 @@ struct Scenario {
   std::vector<Mutant> mutants;
 };
 
-// `size` 1 is what CI explores; each step more sends one record more, at several times the cost.
+// `size` 1 is what CI explores; each step more sends one record more, at fifty times the cost.
 std::vector<Scenario> Scenarios(int size);
 
 }  // namespace locket::transport::model
