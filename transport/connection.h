@@ -88,8 +88,8 @@ class Connection {
   // Gives the received record's space back to the writer, and wakes it if it waits for that much.
   virtual void Release() = 0;
 
-  // Waits until TryReceive() would return something else than kEmpty. Connecting side only: the
-  // accepting side's readers wait in a WaitSet.
+  // Waits until TryReceive() would return something else than kEmpty. An accepting end that is in a
+  // WaitSet is waited for there, and not here.
   virtual WaitResult WaitReadable(Deadline deadline, uint32_t interrupts) = 0;
 
   // ---- Any thread

@@ -92,7 +92,7 @@ std::string Take(Connection& connection, const Record& record) {
   return bytes;
 }
 
-// The next record of a connecting end, or why there is none.
+// The next record of an end that is in no WaitSet, or why there is none.
 std::string Receive(Connection& connection) {
   for (;;) {
     const uint32_t interrupts = connection.interrupts();
@@ -242,6 +242,55 @@ TEST_P(ConnectionTest, WithoutSpinningEveryRoundTripSleepsAndWakes) {
     ASSERT_EQ(Receive(*ends.connecting), std::to_string(i));
   }
   echo.join();
+}
+
+// Would reveal a wake-up that goes to the doorbell of a reader that sleeps on the futex: a hang.
+TEST_P(ConnectionTest, BothSidesCanReadWithoutAWaitSet) {
+  for (const auto limit : {std::chrono::microseconds(0), std::chrono::microseconds(50)}) {
+    ListenOptions listen;
+    listen.spin.limit = limit;
+    ConnectOptions connect;
+    connect.spin = listen.spin;
+    Ends ends = Make(GetParam(), listen, connect);
+    constexpr int kRounds = 3000;
+    std::thread echo([&] {
+      for (int i = 0; i < kRounds; ++i)
+        ASSERT_TRUE(Send(*ends.accepting, Receive(*ends.accepting)));
+    });
+    for (int i = 0; i < kRounds; ++i) {
+      ASSERT_TRUE(Send(*ends.connecting, std::to_string(i)));
+      ASSERT_EQ(Receive(*ends.connecting), std::to_string(i));
+    }
+    echo.join();
+  }
+}
+
+TEST_P(ConnectionTest, AnAcceptingEndReadsByItselfBeforeAndAfterItsTimeInAWaitSet) {
+  Ends ends = Make(GetParam());
+  for (int i = 0; i < 3; ++i) {
+    std::thread waiting([&] { EXPECT_EQ(Receive(*ends.accepting), "by itself"); });
+    ASSERT_TRUE(Send(*ends.connecting, "by itself"));
+    waiting.join();
+    AcceptingReader reader(*ends.accepting);
+    std::thread waiting_set([&] { EXPECT_EQ(reader.Receive(), "in a set"); });
+    ASSERT_TRUE(Send(*ends.connecting, "in a set"));
+    waiting_set.join();
+  }
+}
+
+TEST_P(ConnectionTest, AnAcceptingEndsOwnWaitEndsByDeadlineInterruptAndThePeersClose) {
+  Ends ends = Make(GetParam());
+  Connection& accepting = *ends.accepting;
+  EXPECT_EQ(accepting.WaitReadable(Deadline::AfterNanos(2'000'000), accepting.interrupts()),
+            WaitResult::kDeadline);
+  std::thread waiting([&, interrupts = accepting.interrupts()] {
+    EXPECT_EQ(accepting.WaitReadable(Deadline::After(kSoon), interrupts), WaitResult::kInterrupted);
+  });
+  accepting.Interrupt();
+  waiting.join();
+  std::thread reading([&] { EXPECT_EQ(Receive(accepting), "<end>"); });
+  ends.connecting->Close(absl::OkStatus());
+  reading.join();
 }
 
 TEST_P(ConnectionTest, WaitsEndByTheirDeadline) {

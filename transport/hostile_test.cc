@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "locket/transport/endpoint.h"
 #include "locket/transport/internal/address.h"
+#include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/handshake.h"
 #include "locket/transport/internal/handshake_messages.h"
 #include "locket/transport/internal/socket.h"
@@ -136,6 +137,34 @@ TEST_F(HostileTest, RingingWithoutRecordsEndsTheConnection) {
   over.store(true);
   ringing.join();
   EXPECT_TRUE(absl::IsInternal(end)) << end;
+  ExpectThatAnHonestClientIsServed();
+}
+
+TEST_F(HostileTest, WakingAWaitWithoutRecordsEndsTheConnection) {
+  Established bare = ConnectBare();
+  Connection* accepted = nullptr;
+  const Deadline deadline = Deadline::After(kSoon);
+  while (accepted == nullptr && !deadline.passed()) {
+    MutexLock lock(mutex_);
+    if (!accepted_.empty()) accepted = accepted_.front().get();
+  }
+  ASSERT_NE(accepted, nullptr);
+  set_->Remove(accepted);
+  std::atomic<bool> over{false};
+  std::thread waking([&] {
+    auto& state = bare.segment->header().rings[internal::kToAccepting].reader_state;
+    while (!over.load()) {
+      state.store(internal::kRung);
+      internal::FutexWakeShared(state);
+    }
+  });
+  EXPECT_EQ(accepted->WaitReadable(Deadline::After(kSoon), accepted->interrupts()),
+            WaitResult::kClosed);
+  over.store(true);
+  waking.join();
+  EXPECT_TRUE(absl::IsInternal(accepted->status())) << accepted->status();
+  EXPECT_NE(accepted->status().message().find("more than 64 times"), absl::string_view::npos)
+      << accepted->status();
   ExpectThatAnHonestClientIsServed();
 }
 

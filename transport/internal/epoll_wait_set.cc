@@ -22,10 +22,6 @@ constexpr size_t kMaxHot = 8;
 constexpr int64_t kPollNanos = 50'000;
 constexpr uint32_t kMaxWaitsPerClock = 64;
 
-// An honest client rings in vain once at most between two records: when its bell crossed the look
-// by which the reader found the record.
-constexpr int kMaxRingsInVain = 64;
-
 int TimeoutMillis(Deadline deadline) {
   if (deadline.infinite()) return -1;
   // Rounded up, so that a wait does not spin through its last millisecond.
@@ -151,9 +147,9 @@ void EpollWaitSet::Poll(Deadline deadline) {
   for (int i = 0; i < count; ++i) {
     auto* const entry = static_cast<Entry*>(events[i].data.ptr);
     if (entry != nullptr) {
-      if (++entry->rings_in_vain > kMaxRingsInVain) {
-        entry->connection->Close(absl::InternalError(absl::StrCat(
-            "the client rang more than ", kMaxRingsInVain, " times without a record")));
+      if (++entry->rings_in_vain > kMaxVainWakes) {
+        entry->connection->Close(absl::InternalError(
+            absl::StrCat("the client rang more than ", kMaxVainWakes, " times without a record")));
       }
       MakeHot(entry);
       continue;

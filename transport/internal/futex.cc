@@ -24,14 +24,16 @@ void Wake(const std::atomic<uint32_t>& word, int flags, int sleepers) {
 
 }  // namespace
 
-void FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline) {
+bool FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline) {
   struct futex_waitv waiters[2] = {Waiter(shared, 0), Waiter(local, FUTEX_PRIVATE_FLAG)};
   struct timespec until = {};
   if (!deadline.infinite()) {
     until.tv_sec = deadline.nanos() / 1000000000;
     until.tv_nsec = deadline.nanos() % 1000000000;
   }
-  syscall(SYS_futex_waitv, waiters, 2, 0, deadline.infinite() ? nullptr : &until, CLOCK_MONOTONIC);
+  return syscall(SYS_futex_waitv, waiters, 2, 0, deadline.infinite() ? nullptr : &until,
+                 CLOCK_MONOTONIC) >= 0 ||
+         errno == EAGAIN;
 }
 
 void FutexWakeShared(const std::atomic<uint32_t>& word) { Wake(word, 0, 1); }

@@ -16,9 +16,10 @@ struct FutexWord {
 };
 
 // Sleeps until one of the two words no longer has its expected value and its futex is woken, or the
-// deadline passes, or for no reason (a signal): the caller checks again. Returns at once where a
-// word has already changed. `shared` lies in memory of two processes, `local` in this one's.
-void FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline);
+// deadline passes, or a signal comes: the caller checks again. Returns at once where a word has
+// already changed. `shared` lies in memory of two processes, `local` in this one's. True if a word
+// had changed or a futex was woken, and not for deadline or signal.
+bool FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline);
 
 // Wakes the one thread that sleeps on the word by the rules of the ring. One, however many a
 // hostile peer lets sleep there.

@@ -21,7 +21,7 @@ inline constexpr uint16_t kFormatVersion = 1;
 inline constexpr uint8_t kWordSize = 8;
 
 // The layout hash of format 1: FORMAT.md says of which text it is the hash.
-inline constexpr uint64_t kLayoutHash = 0x53125f4ee45e75bc;
+inline constexpr uint64_t kLayoutHash = 0x1efa24bd6bb9d595;
 
 inline constexpr size_t kLine = 64;
 inline constexpr size_t kMinRingSize = size_t{1} << 12;
@@ -54,8 +54,13 @@ constexpr size_t MaxRecordSize(size_t ring_size) { return ring_size / 4 - kRecor
 // Who waits. A side announces that it sleeps, the other side takes that back when it wakes it.
 enum WaitState : uint32_t {
   kRunning = 0,  // Polls, or is busy: no wake-up is needed.
-  kParked = 1,   // Sleeps, or is about to: whoever provides must change this to kRung and wake.
-  kRung = 2,     // Was woken, and has not seen it yet.
+  // Sleeps on the futex that the state is, or is about to: whoever provides must change this to
+  // kRung and wake it.
+  kParked = 1,
+  kRung = 2,  // Was woken, and has not seen it yet.
+  // As kParked, but sleeps in epoll on the connection's doorbell: the accepting side's reader
+  // alone.
+  kParkedAtDoorbell = 3,
 };
 
 // One direction. Hot words have 128 bytes to themselves (the adjacent-line prefetcher pairs
@@ -68,7 +73,8 @@ struct BasicRingControl {
   // Position up to which the reader has released. Written by the reader after every record.
   alignas(128) Atomic<uint64_t> head;
   uint8_t pad0[120];
-  // A WaitState of the reader. Written by the reader; kParked -> kRung by the writer.
+  // A WaitState of the reader. Written by the reader; kParked, kParkedAtDoorbell -> kRung by the
+  // writer.
   alignas(64) Atomic<uint32_t> reader_state;
   uint8_t pad1[60];
   // A WaitState of the writer. Written by the writer; kParked -> kRung by the reader.

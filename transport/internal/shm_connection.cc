@@ -65,15 +65,16 @@ uint8_t* ShmConnection::TryReserve(size_t size) {
 void ShmConnection::Commit(size_t size) {
   if (!life_.seems_open()) return;
   writer_.Commit(size);
-  if (WaitProtocol::TakeReader(outgoing_)) WakePeersReader();
+  WakeReader();
 }
 
-void ShmConnection::WakePeersReader() {
-  if (side_ == Side::kConnecting) {
+void ShmConnection::WakeReader() {
+  const WaitState slept = WaitProtocol::TakeReader(outgoing_, side_ == Side::kConnecting);
+  if (slept == kParked) {
+    FutexWakeShared(outgoing_.reader_state);
+  } else if (slept == kParkedAtDoorbell) {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(established_.doorbell.get(), &one, sizeof(one));
-  } else {
-    FutexWakeShared(outgoing_.reader_state);
   }
 }
 
@@ -131,10 +132,15 @@ WaitResult ShmConnection::Wait(std::atomic<uint32_t>& state, Deadline deadline, 
       if (done() || (spin.at_clock() && late())) return result;
     } while (spin.Continue());
   }
+  int vain_wakes = 0;
   WaitProtocol::SleepUntil(
       state, [&] { return done() || late(); },
       [&] {
-        FutexWaitTwo({&state, kParked}, {&life_.interrupts_word(), interrupts}, deadline);
+        const bool woken =
+            FutexWaitTwo({&state, kParked}, {&life_.interrupts_word(), interrupts}, deadline);
+        if (!woken || ready() || ++vain_wakes <= kMaxVainWakes) return;
+        Close(absl::InternalError(absl::StrCat("the peer woke a wait more than ", kMaxVainWakes,
+                                               " times without what it waited for")));
       });
   return result;
 }
@@ -151,7 +157,8 @@ WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t 
 }
 
 bool ShmConnection::ParkReader() {
-  return WaitProtocol::Park(incoming_.reader_state, [this] { return Readable(); });
+  return WaitProtocol::Park(
+      incoming_.reader_state, [this] { return Readable(); }, kParkedAtDoorbell);
 }
 
 void ShmConnection::UnparkReader() { WaitProtocol::Unpark(incoming_.reader_state); }

@@ -1,7 +1,7 @@
 // A connection over a shared segment: two rings (ring.h), and the waiting on them
 // (wait_protocol.h).
 //
-// The accepting side's reader sleeps in the epoll of its WaitSet instead of on the futex: the waker
+// In a WaitSet the accepting side's reader sleeps in epoll instead of on the futex: the waker
 // writes the connection's eventfd. That descriptor is shared with the peer, who can make a write of
 // it block, or swallow its edge. So the accepting side neither reads nor writes it: what happens on
 // this side (an end) reaches the WaitSet through EndListener. The connecting side can do no better
@@ -28,6 +28,11 @@
 namespace locket::transport::internal {
 
 enum class Side { kConnecting, kAccepting };
+
+// A peer may wake a wait so often without providing what it waits for; then its connection ends. An
+// honest one does so twice at most: when its wake-up crosses the look by which the sleeper found
+// what it provided, and when it has read the head that the wait before wanted.
+inline constexpr int kMaxVainWakes = 64;
 
 // Who must look at a connection when it ends.
 class EndListener {
@@ -81,7 +86,7 @@ class ShmConnection final : public Connection, private PeerWatched {
 
   void OnPeerGone(absl::Status reason) override;
   void End(Stage stage, absl::Status reason);
-  void WakePeersReader();
+  void WakeReader();
   void FreeWriter();
 
   template <typename Ready>

@@ -8,6 +8,8 @@
 //       yes: state = kRunning, go on
 //       no:  sleep while state == kParked
 //
+// A reader that sleeps at a doorbell says kParkedAtDoorbell where this says kParked.
+//
 // Invariant: no wake-up is lost. The two seq_cst fences order (a) before (b) and (c) before (d), so
 // either the sleeper sees what was published, or the waker sees kParked. With acquire and release
 // alone both could read the old value (store buffering): the sleeper would sleep beside a published
@@ -37,8 +39,8 @@ class BasicWaitProtocol {
 
   // (a), fence, (b): true if `done()` is false and whoever makes it true will wake this thread.
   template <typename Done>
-  static bool Park(State& state, Done done) {
-    state.store(kParked, std::memory_order_relaxed);  // relaxed: ordered by the fence.
+  static bool Park(State& state, Done done, WaitState parked = kParked) {
+    state.store(parked, std::memory_order_relaxed);  // relaxed: ordered by the fence.
     Atomics::SleeperFence();
     if (!done()) return true;
     Unpark(state);
@@ -63,27 +65,36 @@ class BasicWaitProtocol {
     control.wanted_head.store(wanted, std::memory_order_relaxed);
   }
 
-  // ---- Waker: after (c), the fence and (d). True for who must wake the sleeper.
+  // ---- Waker: after (c), the fence and (d).
 
-  static bool TakeReader(Control& control) {
-    return Take(control.reader_state, [] { return true; });
+  // Where the reader sleeps that must be woken: kParked or, if the writer has a doorbell,
+  // kParkedAtDoorbell. kRunning: nobody must be.
+  static WaitState TakeReader(Control& control, bool has_doorbell) {
+    Atomics::WakerFence();
+    // relaxed: ordered by the fence.
+    const uint32_t state = control.reader_state.load(std::memory_order_relaxed);
+    if (state == kParked && Take(control.reader_state, kParked)) return kParked;
+    if (state == kParkedAtDoorbell && has_doorbell &&
+        Take(control.reader_state, kParkedAtDoorbell)) {
+      return kParkedAtDoorbell;
+    }
+    return kRunning;
   }
 
-  // `head` is what was published.
+  // True for who must wake the writer. `head` is what was published.
   static bool TakeWriter(Control& control, uint64_t head) {
-    // relaxed: ordered by the fence. The peer's word: it only decides when the peer is woken.
-    return Take(control.writer_state,
-                [&] { return head >= control.wanted_head.load(std::memory_order_relaxed); });
+    Atomics::WakerFence();
+    // relaxed, both: ordered by the fence. The wanted head is the peer's word: it only decides when
+    // the peer is woken.
+    return control.writer_state.load(std::memory_order_relaxed) == kParked &&
+           head >= control.wanted_head.load(std::memory_order_relaxed) &&
+           Take(control.writer_state, kParked);
   }
 
  private:
-  template <typename Reached>
-  static bool Take(State& state, Reached reached) {
-    Atomics::WakerFence();
-    // relaxed, both: ordered by the fence.
-    uint32_t parked = kParked;
-    return state.load(std::memory_order_relaxed) == kParked && reached() &&
-           state.compare_exchange_strong(parked, kRung, std::memory_order_relaxed);
+  // relaxed: ordered by the fence.
+  static bool Take(State& state, uint32_t parked) {
+    return state.compare_exchange_strong(parked, kRung, std::memory_order_relaxed);
   }
 };
 

@@ -126,11 +126,13 @@ class WriterEnd {
 
   void Commit(size_t size) {
     writer_.Commit(size);
-    if (!internal::BasicWaitProtocol<Atomics>::TakeReader(ring_.control)) return;
-    if (doorbell_ != nullptr) {
-      doorbell_->Ring();
-    } else {
-      FutexWake(ring_.control.reader_state, 1);
+    switch (internal::BasicWaitProtocol<Atomics>::TakeReader(ring_.control, doorbell_ != nullptr)) {
+      case internal::kParked:
+        return FutexWake(ring_.control.reader_state, 1);
+      case internal::kParkedAtDoorbell:
+        return doorbell_->Ring();
+      default:
+        return;
     }
   }
 
@@ -217,7 +219,10 @@ class ReaderEnd {
     const bool looks = side_.run().mutant().looks_again_once_parked;
     using Protocol = internal::BasicWaitProtocol<Atomics>;
     while (!Readable()) {
-      if (!Protocol::Park(state, [&] { return looks && Readable(); })) break;
+      if (!Protocol::Park(
+              state, [&] { return looks && Readable(); }, internal::kParkedAtDoorbell)) {
+        break;
+      }
       doorbell_->Wait();
       Protocol::Unpark(state);
     }

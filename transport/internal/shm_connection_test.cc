@@ -1,0 +1,98 @@
+// One end of a connection, and its peer in the test's bare hands.
+#include "locket/transport/internal/shm_connection.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "locket/transport/internal/segment.h"
+
+namespace locket::transport::internal {
+namespace {
+
+// The connection, and what its peer has of it.
+struct BareEnd {
+  explicit BareEnd(Side side) : side(side) {
+    segment = *Segment::Create(4096);
+    EXPECT_TRUE(segment->SealForGood().ok());
+    int sockets[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets), 0);
+    peers_socket.Reset(sockets[1]);
+    doorbell.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    Established established;
+    established.socket.Reset(sockets[0]);
+    established.doorbell.Reset(dup(doorbell.get()));
+    established.segment = segment;
+    connection = *ShmConnection::Create(std::move(established), side, {});
+  }
+
+  RingControl& outgoing() {
+    return segment->header().rings[side == Side::kConnecting ? kToAccepting : kToConnecting];
+  }
+  RingControl& incoming() {
+    return segment->header().rings[side == Side::kConnecting ? kToConnecting : kToAccepting];
+  }
+
+  // How often the doorbell was rung since the last call.
+  uint64_t Rings() {
+    uint64_t count = 0;
+    return read(doorbell.get(), &count, sizeof(count)) == sizeof(count) ? count : 0;
+  }
+
+  const Side side;
+  std::shared_ptr<Segment> segment;
+  UniqueFd peers_socket;
+  UniqueFd doorbell;
+  std::unique_ptr<ShmConnection> connection;
+};
+
+TEST(ShmConnectionTest, ACommitWakesTheReaderWhereItSleeps) {
+  struct Case {
+    uint32_t state;
+    uint32_t after;
+    uint64_t rings;
+  };
+  BareEnd connecting(Side::kConnecting);
+  for (const Case& each : {
+           Case{kRunning, kRunning, 0},
+           Case{kParked, kRung, 0},
+           Case{kRung, kRung, 0},
+           Case{kParkedAtDoorbell, kRung, 1},
+           Case{4, 4, 0},
+           Case{~0u, ~0u, 0},
+       }) {
+    SCOPED_TRACE(each.state);
+    connecting.outgoing().reader_state.store(each.state);
+    ASSERT_NE(connecting.connection->TryReserve(0), nullptr);
+    connecting.connection->Commit(0);
+    EXPECT_EQ(connecting.outgoing().reader_state.load(), each.after);
+    EXPECT_EQ(connecting.Rings(), each.rings);
+  }
+}
+
+// Would let a client block its server in a write of the doorbell.
+TEST(ShmConnectionTest, TheAcceptingSideNeverRings) {
+  BareEnd accepting(Side::kAccepting);
+  for (const uint32_t state : {0, 1, 2, 3, 4}) {
+    accepting.outgoing().reader_state.store(state);
+    ASSERT_NE(accepting.connection->TryReserve(0), nullptr);
+    accepting.connection->Commit(0);
+    EXPECT_EQ(accepting.outgoing().reader_state.load(), state == kParked ? kRung : state);
+    EXPECT_EQ(accepting.Rings(), 0u);
+  }
+}
+
+TEST(ShmConnectionTest, TheAcceptingReaderSaysWhereItSleeps) {
+  BareEnd accepting(Side::kAccepting);
+  ASSERT_TRUE(accepting.connection->ParkReader());
+  EXPECT_EQ(accepting.incoming().reader_state.load(), kParkedAtDoorbell);
+  accepting.connection->UnparkReader();
+  EXPECT_EQ(accepting.incoming().reader_state.load(), kRunning);
+}
+
+}  // namespace
+}  // namespace locket::transport::internal
