@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,10 +16,22 @@
 
 namespace locket::transport {
 
-// How long a wait spins before it sleeps. Never where this process and the peer share their only
-// CPU.
+// How a wait spins before it sleeps. It never does where this process and the peer share their only
+// CPU, or where the process's control groups leave it fewer than two CPUs' time (cpu.max,
+// cfs_quota_us). At most one thread fewer than the process can run at once spins at a time.
 struct SpinOptions {
+  // For this long at most. 0: never.
   std::chrono::nanoseconds limit = std::chrono::microseconds(50);
+  // After so many waits in a row that spun in vain, a connection's waits sleep at once, until one
+  // of them would have ended within the limit; one in `probe_every` (1 at least) spins all the
+  // same.
+  uint32_t give_up_after = 4;
+  uint32_t probe_every = 64;
+  // A thread that was off its CPU for longer than `gap` while it spun takes this for a sign that
+  // others want the CPUs: the whole process spins no more for `rest`, and for up to 1024 times as
+  // long where it happens again and again.
+  std::chrono::nanoseconds gap = std::chrono::microseconds(50);
+  std::chrono::nanoseconds rest = std::chrono::milliseconds(1);
 };
 
 // Bytes of the opaque block at most.

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "locket/transport/internal/errno_status.h"
-#include "locket/transport/internal/spin.h"
 
 namespace locket::transport::internal {
 namespace {
@@ -99,13 +98,17 @@ EpollWaitSet::Entry* EpollWaitSet::NextReady() {
   return nullptr;
 }
 
-int64_t EpollWaitSet::SpinNanos() const {
-  int64_t nanos = 0;
+// The hot connection that is worth the longest spin; null if none is.
+const ShmConnection* EpollWaitSet::Spinner() const {
+  const ShmConnection* longest = nullptr;
   for (const Entry* entry : hot_) {
     // Not for a bell that rings in vain: that would be a client's way to our CPU.
-    if (entry->rings_in_vain <= 1) nanos = std::max(nanos, entry->connection->spin_nanos());
+    if (entry->rings_in_vain > 1) continue;
+    if (longest == nullptr || entry->connection->spin_nanos() > longest->spin_nanos()) {
+      longest = entry->connection;
+    }
   }
-  return nanos;
+  return longest;
 }
 
 // Parks the connection at hot_[place]; false if it has something to read after all.
@@ -182,15 +185,22 @@ bool EpollWaitSet::TakeWake() {
 void* EpollWaitSet::Wait(Deadline deadline) {
   if (waits_left_-- == 0) PollIfDue();
   for (;;) {
-    Spin spin(SpinNanos());
+    const ShmConnection* const spinner = Spinner();
+    // A copy: a connection that is removed meanwhile takes its options with it.
+    const SpinOptions options = spinner != nullptr ? spinner->spin() : SpinOptions();
+    Spin spin(tuner_, options, spinner != nullptr ? spinner->spin_nanos() : 0);
     do {
       if (TakeWake()) return nullptr;
-      if (Entry* const ready = NextReady()) return ready->tag;
+      if (Entry* const ready = NextReady()) {
+        spin.Found();
+        return ready->tag;
+      }
       if (!spin.at_clock()) continue;
       if (deadline.passed()) return nullptr;
       PollIfDue();
     } while (spin.Continue());
 
+    spin.BeforeSleep();
     if (!ParkAll()) continue;
     if (deadline.passed()) return nullptr;
     // seq_cst, as in parked(): by it the server's standby decides whether to sleep.
@@ -198,6 +208,7 @@ void* EpollWaitSet::Wait(Deadline deadline) {
     // A Wake() that comes after this look has written the waker, which epoll reports.
     if (!woken_.load(std::memory_order_seq_cst)) Poll(deadline);
     parked_.store(false, std::memory_order_seq_cst);
+    if (!hot_.empty()) spin.Found();
   }
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "locket/transport/internal/shm_connection.h"
+#include "locket/transport/internal/spin.h"
 #include "locket/transport/internal/unique_fd.h"
 #include "locket/transport/mutex.h"
 #include "locket/transport/wait_set.h"
@@ -65,7 +66,7 @@ class EpollWaitSet final : public WaitSet {
   void Poll(Deadline deadline);
   void PollIfDue();
   bool TakeWake();
-  int64_t SpinNanos() const;
+  const ShmConnection* Spinner() const;
 
   const pid_t owner_;
   const UniqueFd epoll_;
@@ -83,6 +84,7 @@ class EpollWaitSet final : public WaitSet {
   // The waiting thread's own.
   std::vector<Entry*> hot_;
   size_t turn_ = 0;  // Whose turn it is in hot_.
+  SpinTuner tuner_;
   // How many more waits may find something at once before the clock is read, and how many were
   // allowed.
   uint32_t waits_left_ = 0;

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "locket/transport/internal/futex.h"
-#include "locket/transport/internal/spin.h"
 #include "locket/transport/internal/wait_protocol.h"
 
 namespace locket::transport::internal {
@@ -26,6 +25,7 @@ ShmConnection::ShmConnection(Established established, Side side, SpinOptions spi
     : established_(std::move(established)),
       side_(side),
       owner_(getpid()),
+      spin_(spin),
       spin_nanos_(SpinNanosBeside(established_.peer.pid, spin.limit.count())),
       outgoing_(ControlOf(established_, side == Side::kConnecting ? kToAccepting : kToConnecting)),
       incoming_(ControlOf(established_, side == Side::kConnecting ? kToConnecting : kToAccepting)),
@@ -103,8 +103,8 @@ void ShmConnection::Release() {
 }
 
 template <typename Ready>
-WaitResult ShmConnection::Wait(std::atomic<uint32_t>& state, Deadline deadline, uint32_t interrupts,
-                               Ready ready) {
+WaitResult ShmConnection::Wait(std::atomic<uint32_t>& state, SpinTuner& tuner, Deadline deadline,
+                               uint32_t interrupts, Ready ready) {
   WaitResult result;
   const auto done = [&] {
     if (ready()) {
@@ -126,12 +126,14 @@ WaitResult ShmConnection::Wait(std::atomic<uint32_t>& state, Deadline deadline, 
     result = WaitResult::kDeadline;
     return deadline.passed();
   };
-  {
-    Spin spin(spin_nanos_);
-    do {
-      if (done() || (spin.at_clock() && late())) return result;
-    } while (spin.Continue());
-  }
+  Spin spin(tuner, spin_, spin_nanos_);
+  do {
+    if (done() || (spin.at_clock() && late())) {
+      if (result == WaitResult::kReady) spin.Found();
+      return result;
+    }
+  } while (spin.Continue());
+  spin.BeforeSleep();
   int vain_wakes = 0;
   WaitProtocol::SleepUntil(
       state, [&] { return done() || late(); },
@@ -142,17 +144,19 @@ WaitResult ShmConnection::Wait(std::atomic<uint32_t>& state, Deadline deadline, 
         Close(absl::InternalError(absl::StrCat("the peer woke a wait more than ", kMaxVainWakes,
                                                " times without what it waited for")));
       });
+  if (result == WaitResult::kReady) spin.Found();
   return result;
 }
 
 WaitResult ShmConnection::WaitReadable(Deadline deadline, uint32_t interrupts) {
-  return Wait(incoming_.reader_state, deadline, interrupts, [this] { return reader_.Ready(); });
+  return Wait(incoming_.reader_state, read_tuner_, deadline, interrupts,
+              [this] { return reader_.Ready(); });
 }
 
 WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) {
   const uint64_t wanted = writer_.RoomAt(size);
   WaitProtocol::WantHead(outgoing_, wanted);
-  return Wait(outgoing_.writer_state, deadline, interrupts,
+  return Wait(outgoing_.writer_state, write_tuner_, deadline, interrupts,
               [this, wanted] { return !closed() && writer_.ReaderReached(wanted); });
 }
 

@@ -23,6 +23,7 @@
 #include "locket/transport/internal/peer_watch.h"
 #include "locket/transport/internal/ring.h"
 #include "locket/transport/internal/segment.h"
+#include "locket/transport/internal/spin.h"
 #include "locket/transport/mutex.h"
 
 namespace locket::transport::internal {
@@ -72,6 +73,7 @@ class ShmConnection final : public Connection, private PeerWatched {
 
   int doorbell() const { return established_.doorbell.get(); }
   int64_t spin_nanos() const { return spin_nanos_; }
+  const SpinOptions& spin() const { return spin_; }
   // TryReceive() would return something else than kEmpty.
   bool Readable() const { return reader_.Ready() || closed(); }
   // WaitProtocol::Park(): true if there is nothing to read, and the peer will ring the doorbell.
@@ -90,13 +92,14 @@ class ShmConnection final : public Connection, private PeerWatched {
   void FreeWriter();
 
   template <typename Ready>
-  WaitResult Wait(std::atomic<uint32_t>& state, Deadline deadline, uint32_t interrupts,
+  WaitResult Wait(std::atomic<uint32_t>& state, SpinTuner& tuner, Deadline deadline, uint32_t interrupts,
                   Ready ready);
 
   Established established_;
   const Side side_;
   const pid_t owner_;  // The process that made the connection.
-  const int64_t spin_nanos_;
+  const SpinOptions spin_;
+  const int64_t spin_nanos_;  // spin_.limit, or 0 beside this peer.
   RingControl& outgoing_;
   RingControl& incoming_;
   PeerWatch* watch_ = nullptr;
@@ -111,7 +114,9 @@ class ShmConnection final : public Connection, private PeerWatched {
 
   // One thread writes, another reads: lines of their own.
   alignas(64) RingWriter writer_;
+  SpinTuner write_tuner_;
   alignas(64) RingReader reader_;
+  SpinTuner read_tuner_;
 };
 
 }  // namespace locket::transport::internal
