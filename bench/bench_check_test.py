@@ -42,7 +42,7 @@ class BenchCheckTest(unittest.TestCase):
                     file.write(content if isinstance(content, str) else json.dumps(content))
             out = io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                status = bench_check.main([*paths, *extra])
+                status = bench_check.main([*paths, "--issue=2", *extra])
             return status, out.getvalue()
 
     def assert_fails(self, rows, *texts):
@@ -134,13 +134,47 @@ class BenchCheckTest(unittest.TestCase):
             status, text = self.check(content)
             self.assertEqual(status, 2, text)
 
+    def test_what_the_flags_left_out_fails_nothing(self):
+        for missing, left_out in (
+            (2, {"systems_left_out": ["grpc-unix"]}),
+            (3, {"benchmarks_left_out": ["idle_cpu"]}),
+        ):
+            rows = results()
+            rows.pop(missing)
+            status, text = self.check({**report(rows), **left_out})
+            self.assertEqual(status, 0, text)
+            self.assertIn("left out", text)
+            # Left out is one thing, wrong another.
+            rows[0] = result("locket", [50.0] * 9)
+            status, text = self.check({**report(rows), **left_out})
+            self.assertEqual(status, 1, text)
+
+    def judge(self, bar, *rows):
+        found = bench_check.Results()
+        found.by_key = {(row["system"], row["name"]): row for row in rows}
+        return bench_check.judge({"issue": 3, "system": "locket", **bar}, found)
+
+    def test_a_figure_can_have_a_least(self):
+        bar = {"name": "throughput/64", "field": "per_second", "at_least": 30e6}
+        row = {"system": "locket", "name": "throughput/64", "per_second": 30e6}
+        self.assertEqual(self.judge(bar, row)[3], "pass")
+        self.assertEqual(self.judge(bar, {**row, "per_second": 29e6})[3], "FAIL")
+        self.assertEqual(self.judge(bar, {**row, "per_second": "NaN"})[3], "FAIL")
+
+    def test_two_benchmarks_of_one_system_can_be_compared(self):
+        bar = {"name": "n/1000", "slower_than_name": "n/1", "times_at_most": 1.2}
+        one = result("locket", [1.0] * 9, "n/1")
+        self.assertEqual(self.judge(bar, one, result("locket", [1.2] * 9, "n/1000"))[3], "pass")
+        self.assertEqual(self.judge(bar, one, result("locket", [1.3] * 9, "n/1000"))[3], "FAIL")
+        self.assertEqual(self.judge(bar, one)[3], "FAIL")
+
     def test_an_order_without_bars_is_refused(self):
         status, text = self.check(report(results()), extra=["--issue=999"])
         self.assertEqual(status, 2, text)
 
     def test_every_bar_of_the_table_is_of_a_known_kind(self):
         for bar in bench_check.read_json(bench_check.BARS):
-            bench_check.judge(bar, {})
+            bench_check.judge(bar, bench_check.Results())
 
 
 if __name__ == "__main__":

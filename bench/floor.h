@@ -63,6 +63,10 @@ class FloorRing {
     return FloorRing(base);
   }
 
+  static constexpr size_t Length(size_t bytes) {
+    return (kHeader + bytes + kLine - 1) / kLine * kLine;
+  }
+
   void Write(const char* from, size_t bytes) {
     const size_t next = After(bytes);
     // relaxed: the release below publishes it too, and the reader comes here only after that.
@@ -84,9 +88,7 @@ class FloorRing {
  private:
   explicit FloorRing(char* base) : base_(base) {}
 
-  size_t After(size_t bytes) const {
-    return (position_ + (kHeader + bytes + kLine - 1) / kLine * kLine) % kBytes;
-  }
+  size_t After(size_t bytes) const { return (position_ + Length(bytes)) % kBytes; }
 
   std::atomic_ref<uint64_t> CommitWord(size_t position) const {
     return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(base_ + position));
@@ -106,6 +108,37 @@ class FloorRing {
 
   char* base_;
   size_t position_ = 0;
+};
+
+// The same ring where the writer may be ahead of the reader by more than a record: the reader
+// publishes how far it is after each record, and the writer looks where it has no room by what it
+// saw last. For streams, and for messages of several records.
+class FloorStream {
+ public:
+  // `head` is zeroed and shared by both ends.
+  FloorStream(FloorRing ring, uint64_t* head) : ring_(ring), head_(*head) {}
+
+  void Write(const char* from, size_t bytes, bool pause) {
+    const uint64_t end = done_ + FloorRing::Length(bytes);
+    while (end + FloorRing::kLine - seen_head_ > FloorRing::kBytes) {
+      seen_head_ = head_.load(std::memory_order_acquire);
+      if (pause) CpuPause();
+    }
+    ring_.Write(from, bytes);
+    done_ = end;
+  }
+
+  void Read(char* to, size_t bytes, bool pause) {
+    ring_.Read(to, bytes, pause);
+    done_ += FloorRing::Length(bytes);
+    head_.store(done_, std::memory_order_release);
+  }
+
+ private:
+  FloorRing ring_;
+  std::atomic_ref<uint64_t> head_;
+  uint64_t done_ = 0;
+  uint64_t seen_head_ = 0;
 };
 
 }  // namespace locket::bench

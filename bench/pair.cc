@@ -129,16 +129,19 @@ SocketFolder::~SocketFolder() {
 
 std::string SocketFolder::NextPath() { return absl::StrCat(path_, "/", ++given_); }
 
-absl::StatusOr<Measurement> MeasurePair(const System& system, const Shape& shape, const Plan& plan,
+absl::StatusOr<Measurement> MeasurePair(const System& system, const Setup& setup, const Plan& plan,
                                         std::optional<CpuPair> cpus, SocketFolder& sockets) {
   std::optional<Measurement> best;
   for (const std::string& variant : system.variants()) {
     ChildRole role;
     role.set_system(system.name());
-    *role.mutable_setup()->mutable_shape() = shape;
+    *role.mutable_setup() = setup;
     role.mutable_setup()->set_variant(variant);
     role.mutable_setup()->set_socket_path(sockets.NextPath());
     *role.mutable_plan() = plan;
+    if (!plan.dump_path().empty()) {
+      absl::StrAppend(role.mutable_plan()->mutable_dump_path(), ".", system.name());
+    }
     absl::StatusOr<Measurement> measurement = MeasureVariant(role, cpus);
     if (!measurement.ok()) return measurement.status();
     if (!best.has_value() || measurement->p50_us() < best->p50_us()) best = *measurement;

@@ -34,7 +34,8 @@ class SocketFolder {
 
 // In the starting process. New processes each time: nothing of an earlier measurement, a thread of
 // grpc++ or a warm cache, is in a later one, and no server of another system is awake.
-absl::StatusOr<Measurement> MeasurePair(const System& system, const Shape& shape, const Plan& plan,
+// The path of `setup` and its descriptor are filled in here.
+absl::StatusOr<Measurement> MeasurePair(const System& system, const Setup& setup, const Plan& plan,
                                         std::optional<CpuPair> cpus, SocketFolder& sockets);
 
 // One call, then silence: the CPU time of all threads of both processes, in percent of one CPU.

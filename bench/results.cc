@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -83,15 +84,24 @@ Result Summarize(const std::string& system, const std::string& name,
   result.set_system(system);
   result.set_name(name);
   std::vector<double> p50, p99, per_second;
+  std::map<double, std::vector<double>> percentiles;
   for (const Measurement& round : rounds) {
     p50.push_back(round.p50_us());
     p99.push_back(round.p99_us());
     per_second.push_back(round.per_second());
     result.add_rounds_p50_us(Rounded(round.p50_us()));
+    for (const Percentile& each : round.percentiles()) {
+      percentiles[each.percent()].push_back(each.us());
+    }
   }
   result.set_p50_us(Rounded(Median(p50)));
   result.set_p99_us(Rounded(Median(p99)));
   result.set_per_second(std::round(Median(per_second)));
+  for (const auto& [percent, values] : percentiles) {
+    Percentile* const added = result.add_percentiles();
+    added->set_percent(percent);
+    added->set_us(Rounded(Median(values)));
+  }
   return result;
 }
 
@@ -112,18 +122,18 @@ std::string Table(const Report& report) {
   if (!machine.optimized()) {
     absl::StrAppend(&text, "NOT AN OPTIMISED BUILD: the figures say nothing; use --config=opt\n");
   }
-  absl::StrAppendFormat(&text, "\n%-20s %-10s %10s %10s %12s %8s %12s\n", "benchmark", "system",
+  absl::StrAppendFormat(&text, "\n%-26s %-10s %10s %10s %12s %8s %12s\n", "benchmark", "system",
                         "p50 us", "p99 us", "per second", "/ floor", "gRPC / this");
   for (const Result& result : report.results()) {
     if (result.has_percent()) {
-      absl::StrAppendFormat(&text, "%-20s %-10s %9.4f%% of a CPU\n", result.name(), result.system(),
+      absl::StrAppendFormat(&text, "%-26s %-10s %9.4f%% of a CPU\n", result.name(), result.system(),
                             result.percent());
       continue;
     }
     const Result* const floor = Find(report, kFloor, result.name());
     const Result* const rival = Find(report, kRival, result.name());
     const double none = std::numeric_limits<double>::quiet_NaN();
-    absl::StrAppendFormat(&text, "%-20s %-10s %10.3f %10.3f %12.0f %8s %12s\n", result.name(),
+    absl::StrAppendFormat(&text, "%-26s %-10s %10.3f %10.3f %12.0f %8s %12s\n", result.name(),
                           result.system(), result.p50_us(), result.p99_us(), result.per_second(),
                           Ratio(floor != nullptr ? TimesSlower(result, *floor) : none),
                           Ratio(rival != nullptr ? TimesSlower(*rival, result) : none));
@@ -137,6 +147,26 @@ std::string Table(const Report& report) {
                           "The floor of %s was %.3f us in one round, %.3f in another: this machine "
                           "changes meanwhile.\n",
                           result.name(), *least, *most);
+  }
+  return text;
+}
+
+std::string PercentileTable(const Report& report) {
+  std::string text;
+  for (const Result& result : report.results()) {
+    if (result.percentiles().empty()) continue;
+    if (text.empty()) {
+      absl::StrAppendFormat(&text, "\n%-26s %-10s", "percentiles, us", "system");
+      for (const Percentile& each : result.percentiles()) {
+        absl::StrAppendFormat(&text, " %9s", absl::StrCat(each.percent(), " %"));
+      }
+      text += '\n';
+    }
+    absl::StrAppendFormat(&text, "%-26s %-10s", result.name(), result.system());
+    for (const Percentile& each : result.percentiles()) {
+      absl::StrAppendFormat(&text, " %9.3f", each.us());
+    }
+    text += '\n';
   }
   return text;
 }

@@ -29,6 +29,9 @@ double TimesSlower(const Result& result, const Result& reference);
 // The table, with ratios to the systems named "floor" and "grpc-unix" where they are in the report.
 std::string Table(const Report& report);
 
+// The distributions of what was timed call by call; "" where nothing was.
+std::string PercentileTable(const Report& report);
+
 absl::Status WriteJson(const Report& report, const std::string& path);
 
 }  // namespace locket::bench

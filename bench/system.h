@@ -13,6 +13,10 @@
 
 namespace locket::bench {
 
+// The first byte of a message of Setup::ONE_WAY: whether the server answers it.
+inline constexpr char kMessage = 'q';
+inline constexpr char kLastMessage = 'l';
+
 // The calling end. Used by one thread. A Client never looks whether its server is alive: the
 // process that started both does, and ends both.
 class Client {
@@ -22,7 +26,8 @@ class Client {
   // One round trip of setup.shape.
   virtual absl::Status Call() = 0;
 
-  // Many. Implemented by MeasureCalls() over Call() of the final class, which is then inlined.
+  // Many, or what setup.pattern says. Implemented by MeasureCalls() over Call() of the final class,
+  // which is then inlined.
   virtual absl::StatusOr<Measurement> Measure(const Plan& plan) = 0;
 };
 
@@ -37,6 +42,9 @@ class System {
   // Ways to run it, of which each round keeps the one with the lower p50.
   virtual std::vector<std::string> variants() const { return {""}; }
 
+  // Whether it takes part in a benchmark.
+  virtual bool Does(const Setup&) const { return true; }
+
   // Whether a server without calls sleeps.
   virtual bool sleeps() const { return true; }
 
@@ -49,8 +57,10 @@ class System {
 
 std::unique_ptr<System> MakeFloorSystem();
 std::unique_ptr<System> MakeUnixSystem();
+std::unique_ptr<System> MakeTcpSystem();
 std::unique_ptr<System> MakeGrpcSystem();
 std::unique_ptr<System> MakeLocketSystem();
+std::unique_ptr<System> MakeTransportSystem();  // Locket without its RPC; also named "locket".
 
 }  // namespace locket::bench
 
