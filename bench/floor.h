@@ -40,6 +40,19 @@ inline void CpuPause() {
 #endif
 }
 
+// How every system copies a message into its memory and out of it.
+inline void CopyPayload(char* to, const char* from, size_t bytes) {
+  if (bytes == 4) {
+    memcpy(to, from, 4);  // one move
+  } else {
+    // The barrier hides the size: for known sizes gcc writes rep movs, slower than libc's memcpy.
+    asm volatile("" : "+r"(bytes));
+    memcpy(to, from, bytes);
+  }
+  // Makes the copy happen, although the benchmark does not look at the bytes.
+  asm volatile("" : : "r"(to) : "memory");
+}
+
 // One direction, as one of its two ends sees it. An end only writes or only reads; one thread.
 class FloorRing {
  public:
@@ -71,7 +84,7 @@ class FloorRing {
     const size_t next = After(bytes);
     // relaxed: the release below publishes it too, and the reader comes here only after that.
     CommitWord(next).store(0, std::memory_order_relaxed);
-    Copy(base_ + position_ + kHeader, from, bytes);
+    CopyPayload(base_ + position_ + kHeader, from, bytes);
     CommitWord(position_).store(bytes, std::memory_order_release);  // [publish]
     position_ = next;
   }
@@ -81,7 +94,7 @@ class FloorRing {
     while (CommitWord(position_).load(std::memory_order_acquire) == 0) {
       if (pause) CpuPause();
     }
-    Copy(to, base_ + position_ + kHeader, bytes);
+    CopyPayload(to, base_ + position_ + kHeader, bytes);
     position_ = After(bytes);
   }
 
@@ -92,18 +105,6 @@ class FloorRing {
 
   std::atomic_ref<uint64_t> CommitWord(size_t position) const {
     return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(base_ + position));
-  }
-
-  static void Copy(char* to, const char* from, size_t bytes) {
-    if (bytes == 4) {
-      memcpy(to, from, 4);  // one move
-    } else {
-      // The barrier hides the size: for known sizes gcc writes rep movs, slower than libc's memcpy.
-      asm volatile("" : "+r"(bytes));
-      memcpy(to, from, bytes);
-    }
-    // Makes the copy happen, although the benchmark does not look at the bytes.
-    asm volatile("" : : "r"(to) : "memory");
   }
 
   char* base_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "locket/bench/floor.h"
 #include "locket/bench/limits.h"
 #include "locket/bench/measure.h"
 #include "locket/bench/system.h"
@@ -28,9 +29,8 @@ constexpr size_t kPiece = size_t{1} << 16;
 // A thousand connections are not to need gigabytes.
 constexpr size_t kRingOfMany = size_t{1} << 16;
 
-absl::Status EndOf(const Connection& connection) {
-  return absl::OutOfRangeError(std::string(connection.status().message()));
-}
+// Of a one-way stream, one record in so many looks whether the reader sleeps.
+constexpr uint32_t kFlushEvery = 16;
 
 // Room for a record; null at the connection's end.
 uint8_t* Reserve(Connection& connection, size_t size) {
@@ -55,33 +55,41 @@ bool Receive(Connection& connection, Record* record) {
   }
 }
 
-absl::Status SendMessage(Connection& connection, const std::string& bytes) {
+// False at the connection's end.
+bool SendMessage(Connection& connection, const std::string& bytes, bool more = false) {
   size_t sent = 0;
   do {
     const size_t piece = std::min(bytes.size() - sent, kPiece);
     uint8_t* const room = Reserve(connection, piece);
-    if (room == nullptr) return EndOf(connection);
-    memcpy(room, bytes.data() + sent, piece);
-    connection.Commit(piece);
+    if (room == nullptr) return false;
+    CopyPayload(reinterpret_cast<char*>(room), bytes.data() + sent, piece);
+    if (more) {
+      connection.CommitMore(piece);
+    } else {
+      connection.Commit(piece);
+    }
     sent += piece;
   } while (sent < bytes.size());
-  return absl::OkStatus();
+  return true;
 }
 
-// Fills `bytes`. OUT_OF_RANGE at the connection's end.
-absl::Status ReceiveMessage(Connection& connection, std::string& bytes) {
+// Fills `bytes`. False at the connection's end, and if more comes than that.
+bool ReceiveMessage(Connection& connection, std::string& bytes) {
   size_t received = 0;
   do {
     Record record;
-    if (!Receive(connection, &record)) return EndOf(connection);
-    if (record.size > bytes.size() - received) {
-      return absl::InternalError(absl::StrCat("a record of ", record.size, " bytes"));
-    }
-    memcpy(bytes.data() + received, record.data, record.size);
+    if (!Receive(connection, &record) || record.size > bytes.size() - received) return false;
+    CopyPayload(bytes.data() + received, reinterpret_cast<const char*>(record.data), record.size);
     connection.Release();
     received += record.size;
   } while (received < bytes.size());
-  return absl::OkStatus();
+  return true;
+}
+
+// What a false of the above means: OUT_OF_RANGE where the peer has closed.
+absl::Status EndOf(const Connection& connection) {
+  if (connection.status().ok()) return absl::InternalError("a message of another size");
+  return absl::OutOfRangeError(std::string(connection.status().message()));
 }
 
 transport::SpinOptions SpinOf(const Setup& setup) {
@@ -103,8 +111,10 @@ class TransportClient final : public Client {
         reply_(setup.shape().reply_bytes(), '\0') {}
 
   absl::Status Call() override {
-    if (absl::Status sent = SendMessage(connection_, request_); !sent.ok()) return sent;
-    return ReceiveMessage(connection_, reply_);
+    if (SendMessage(connection_, request_) && ReceiveMessage(connection_, reply_)) {
+      return absl::OkStatus();
+    }
+    return EndOf(connection_);
   }
 
   absl::StatusOr<Measurement> Measure(const Plan& plan) override {
@@ -115,9 +125,12 @@ class TransportClient final : public Client {
         plan,
         [this](bool last) {
           request_[0] = last ? kLastMessage : kMessage;
-          return SendMessage(connection_, request_);
+          const bool more = !last && ++sent_ % kFlushEvery != 0;
+          return SendMessage(connection_, request_, more) ? absl::OkStatus() : EndOf(connection_);
         },
-        [this] { return ReceiveMessage(connection_, reply_); });
+        [this] {
+          return ReceiveMessage(connection_, reply_) ? absl::OkStatus() : EndOf(connection_);
+        });
   }
 
  private:
@@ -126,6 +139,7 @@ class TransportClient final : public Client {
   Connection& connection_;
   std::string request_;
   std::string reply_;
+  uint32_t sent_ = 0;
 };
 
 // Connections as they are accepted.
@@ -159,10 +173,10 @@ class Answerer {
         request_(setup.shape().request_bytes(), '\0'),
         reply_(setup.shape().reply_bytes(), 'p') {}
 
-  absl::Status Answer(Connection& connection) {
-    absl::Status status = ReceiveMessage(connection, request_);
-    if (!status.ok()) return status;
-    if (one_way_ && request_[0] != kLastMessage) return absl::OkStatus();
+  // False at the connection's end.
+  bool Answer(Connection& connection) {
+    if (!ReceiveMessage(connection, request_)) return false;
+    if (one_way_ && request_[0] != kLastMessage) return true;
     return SendMessage(connection, reply_);
   }
 
@@ -180,14 +194,14 @@ absl::Status ServeMany(const std::vector<std::unique_ptr<Connection>>& connectio
     absl::Status added = (*set)->Add(connection.get(), connection.get());
     if (!added.ok()) return added;
   }
-  absl::Status status;
-  while (status.ok()) {
-    void* const ready = (*set)->Wait(transport::Deadline::Infinite());
-    status = answerer.Answer(*static_cast<Connection*>(ready));
-  }
+  Connection* ready;
+  do {
+    ready = static_cast<Connection*>((*set)->Wait(transport::Deadline::Infinite()));
+  } while (answerer.Answer(*ready));
   for (const auto& connection : connections) (*set)->Remove(connection.get());
   // The client ends all of its connections at once.
-  return absl::IsOutOfRange(status) ? absl::OkStatus() : status;
+  const absl::Status end = EndOf(*ready);
+  return absl::IsOutOfRange(end) ? absl::OkStatus() : end;
 }
 
 class TransportSystem final : public System {
@@ -210,9 +224,10 @@ class TransportSystem final : public System {
     const std::vector<std::unique_ptr<Connection>> connections = accepted.WaitFor(count);
     Answerer answerer(setup);
     if (setup.connections() > 0) return ServeMany(connections, std::move(answerer));
-    absl::Status status;
-    while (status.ok()) status = answerer.Answer(*connections[0]);
-    return absl::IsOutOfRange(status) ? absl::OkStatus() : status;
+    while (answerer.Answer(*connections[0])) {
+    }
+    const absl::Status end = EndOf(*connections[0]);
+    return absl::IsOutOfRange(end) ? absl::OkStatus() : end;
   }
 
   absl::StatusOr<std::unique_ptr<Client>> Connect(const Setup& setup) const override {

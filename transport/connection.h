@@ -76,7 +76,14 @@ class Connection {
   // the peer's reader if it sleeps.
   virtual void Commit(size_t size) = 0;
 
-  // Waits until TryReserve(size) would succeed.
+  // The same for a record that others follow at once: it saves looking whether the peer's reader
+  // sleeps. One that is awake takes the record, one that sleeps may sleep on, until the next
+  // Commit(), Flush() or TryReserve() that finds no room.
+  virtual void CommitMore(size_t size) { Commit(size); }
+  virtual void Flush() {}
+
+  // Waits until TryReserve(size) would succeed; a sleeping wait may end only once an eighth of the
+  // ring has become free.
   virtual WaitResult WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) = 0;
 
   // ---- Reading

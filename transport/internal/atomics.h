@@ -18,6 +18,9 @@ struct StdAtomics {
 
   // The lines of a ring that stay free: ring.h, (2). The model check shows that 0 are too few.
   static constexpr size_t kFreeLines = 1;
+
+  // The parts of a ring at whose borders a reader looks whether a writer sleeps: ring.h.
+  static constexpr size_t kWakeParts = 8;
 };
 
 }  // namespace locket::transport::internal

@@ -11,10 +11,14 @@
 // `Atomics` is StdAtomics, or what the model check puts in its place.
 //
 // Invariants, with T the writer's tail, H the reader's head, R the ring's size:
-//   (1) The commit word at T is 0. The segment starts zeroed, and Commit() zeroes the word at the
-//       new T before it publishes the record in front of it. At Commit(), not at TryReserve(): the
-//       record may have shrunk, and the reader must never poll a word that holds old payload, which
-//       a remote user may have chosen to look like a record.
+//   (1) The commit word at T is 0. The segment starts zeroed, and the word at the new T is zeroed
+//       before Commit() publishes the record in front of it: by TryReserve(), where the record will
+//       end if it is not shortened, and by Commit() again, if it was. SUBTLE: zeroing at
+//       TryReserve() alone would leave old payload where a shortened record ends, which a remote
+//       user may have chosen to look like a record. Zeroing at Commit() alone costs a second
+//       transfer of the line: the payload's store takes it from the reader who polls it, the reader
+//       takes it back while the zeroed line, a lap old, is on its way, and the commit word waits
+//       for both.
 //   (2) T - H <= R - 64: one line stays free, so that the word which (1) zeroes is never the header
 //       of a record that the reader has not released (with T - H = R it would be the oldest one's).
 //   (3) Between H and T lie whole records, each with a non-zero commit word.
@@ -60,14 +64,16 @@ class BasicRingWriter {
   // head is impossible (broken()).
   uint8_t* TryReserve(size_t size) {
     if (!Fits(size) && !(LoadHead() && Fits(size))) return nullptr;
+    reserved_ = RecordLength(size);
+    ZeroAt(tail() + reserved_);
     return ring_ + (tail() & (size_ - 1)) + kRecordHeaderSize;
   }
 
   // Publishes the first `size` bytes of the reservation. Keeps (1).
   void Commit(size_t size) {
-    const uint64_t next = tail() + RecordLength(size);
-    // relaxed: ordered by [publish]. By (2) this is not a word that the reader still needs.
-    CommitWordAt<Atomics>(ring_, size_ - 1, next).store(0, std::memory_order_relaxed);
+    const size_t length = RecordLength(size);
+    const uint64_t next = tail() + length;
+    if (length != reserved_) ZeroAt(next);
     CommitWordAt<Atomics>(ring_, size_ - 1, tail())
         .store(CommitWord(size), std::memory_order_release);  // [publish]
     tail_.store(next, std::memory_order_relaxed);  // relaxed: for RoomAt() alone; see there.
@@ -80,10 +86,20 @@ class BasicRingWriter {
     return end > size_ ? end - size_ : 0;
   }
 
+  // The first head, from `head` on, at which the reader looks whether a writer sleeps. For a head
+  // that RoomAt() gave it lies before the tail, as a record takes a quarter of the ring at most:
+  // the reader comes there whatever the writer does.
+  uint64_t NextWake(uint64_t head) const {
+    const uint64_t part = size_ / Atomics::kWakeParts;
+    return (head + part - 1) & ~(part - 1);
+  }
+
   // Whether the reader says that it has come to `head`. Any thread may ask.
-  bool ReaderReached(uint64_t head) const {
-    return control_.head.load(std::memory_order_relaxed) >=
-           head;  // relaxed: a hint; see LoadHead().
+  bool ReaderReached(uint64_t head) const { return ReadersHead() >= head; }
+
+  // What the reader says, unchecked. Any thread may ask.
+  uint64_t ReadersHead() const {
+    return control_.head.load(std::memory_order_relaxed);  // relaxed: a hint; see LoadHead().
   }
 
   // The reader published a head that it cannot have reached.
@@ -93,6 +109,11 @@ class BasicRingWriter {
   static constexpr size_t kFreeBytes = Atomics::kFreeLines * kLine;
 
   uint64_t tail() const { return tail_.load(std::memory_order_relaxed); }
+
+  // relaxed: ordered by [publish]. By (2) this is not a word that the reader still needs.
+  void ZeroAt(uint64_t position) {
+    CommitWordAt<Atomics>(ring_, size_ - 1, position).store(0, std::memory_order_relaxed);
+  }
 
   bool Fits(size_t size) const {
     return tail() + RecordLength(size) + kFreeBytes - seen_head_ <= size_;  // Keeps (2).
@@ -113,6 +134,7 @@ class BasicRingWriter {
   const size_t size_;
   RingControl& control_;
   typename Atomics::template Atomic<uint64_t> tail_{0};  // Written by the writer alone.
+  size_t reserved_ = 0;  // Bytes of the ring that the reservation takes.
   uint64_t seen_head_ = 0;
   bool broken_ = false;
 };
@@ -151,13 +173,17 @@ class BasicRingReader {
     return CommitWordAt<Atomics>(ring_, size_ - 1, head_).load(std::memory_order_relaxed) != 0;
   }
 
-  // Gives the record that Peek() returned back to the writer; returns the new head.
-  uint64_t Release() {
+  // Gives the record that Peek() returned back to the writer. True if the head has come to the
+  // border of a part, or past one: a writer may sleep that wants it.
+  bool Release() {
+    const uint64_t before = head_;
     head_ += length_;
     length_ = 0;
     control_.head.store(head_, std::memory_order_release);  // [release]
-    return head_;
+    return ((before ^ head_) & ~(size_ / Atomics::kWakeParts - 1)) != 0;
   }
+
+  uint64_t head() const { return head_; }
 
   uint64_t bad_word() const { return bad_word_; }
 

@@ -93,6 +93,39 @@ TEST_F(RingTest, RoomComesBackRecordByRecord) {
   EXPECT_FALSE(Send("full"));
 }
 
+TEST_F(RingTest, AFullRingsWriterIsWokenBeforeItsTail) {
+  for (const size_t size : {size_t{0}, size_t{40}, size_t{500}, writer_.max_record()}) {
+    while (Send(std::string(40, 'x'))) {
+    }
+    const uint64_t wake = writer_.NextWake(writer_.RoomAt(size));
+    EXPECT_GE(wake, writer_.RoomAt(size));
+    EXPECT_EQ(wake % (memory_.size() / 8), 0u);
+    // As many records as are there bring the reader to it, the last of them alone over a border.
+    bool looked = false;
+    while (!writer_.ReaderReached(wake)) {
+      const uint8_t* data;
+      size_t received;
+      ASSERT_EQ(reader_.Peek(&data, &received), RingReader::Peeked::kRecord);
+      looked = reader_.Release();
+    }
+    EXPECT_TRUE(looked);
+    EXPECT_NE(writer_.TryReserve(size), nullptr);
+  }
+}
+
+TEST_F(RingTest, AReservationReplacedByALongerOrShorterOneLeavesNoOldPayload) {
+  memset(writer_.TryReserve(1000), 0xff, 1000);
+  memset(writer_.TryReserve(10), 0xff, 10);
+  writer_.Commit(10);
+  EXPECT_EQ(Receive(), std::string(10, '\xff'));
+  EXPECT_EQ(Receive(), "<none>");
+  memset(writer_.TryReserve(10), 0xff, 10);
+  memset(writer_.TryReserve(900), 0xff, 900);
+  writer_.Commit(100);
+  EXPECT_EQ(Receive(), std::string(100, '\xff'));
+  EXPECT_EQ(Receive(), "<none>");
+}
+
 TEST_F(RingTest, AnEmptyRingHasRoomAtHeadZero) {
   EXPECT_EQ(writer_.RoomAt(writer_.max_record()), 0u);
   EXPECT_TRUE(writer_.ReaderReached(0));

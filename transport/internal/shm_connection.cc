@@ -56,16 +56,23 @@ uint8_t* ShmConnection::TryReserve(size_t size) {
   if (!life_.seems_open()) return nullptr;
   if (size > max_record()) return nullptr;
   uint8_t* const room = writer_.TryReserve(size);
-  if (room == nullptr && writer_.broken()) {
+  if (room != nullptr) return room;
+  if (writer_.broken()) {
     Close(absl::InternalError("the peer's ring head is not between the last one and the tail"));
   }
-  return room;
+  // A full ring beside a sleeping reader would stay full.
+  WakeReader();
+  return nullptr;
 }
 
 void ShmConnection::Commit(size_t size) {
   if (!life_.seems_open()) return;
   writer_.Commit(size);
   WakeReader();
+}
+
+void ShmConnection::CommitMore(size_t size) {
+  if (life_.seems_open()) writer_.Commit(size);
 }
 
 void ShmConnection::WakeReader() {
@@ -97,7 +104,7 @@ ReadResult ShmConnection::TryReceive(Record* record) {
 }
 
 void ShmConnection::Release() {
-  if (WaitProtocol::TakeWriter(incoming_, reader_.Release())) {
+  if (reader_.Release() && WaitProtocol::TakeWriter(incoming_, reader_.head())) {
     FutexWakeShared(incoming_.writer_state);
   }
 }
@@ -155,9 +162,19 @@ WaitResult ShmConnection::WaitReadable(Deadline deadline, uint32_t interrupts) {
 
 WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) {
   const uint64_t wanted = writer_.RoomAt(size);
-  WaitProtocol::WantHead(outgoing_, wanted);
-  return Wait(outgoing_.writer_state, write_tuner_, deadline, interrupts,
-              [this, wanted] { return !closed() && writer_.ReaderReached(wanted); });
+  WaitProtocol::WantHead(outgoing_, writer_.NextWake(wanted));
+  uint64_t head = 0;
+  bool went_back = false;
+  const WaitResult result = Wait(outgoing_.writer_state, write_tuner_, deadline, interrupts, [&] {
+    if (closed()) return false;
+    const uint64_t before = head;
+    head = writer_.ReadersHead();
+    went_back = went_back || head < before;
+    return went_back || head >= wanted;
+  });
+  if (!went_back) return result;
+  Close(absl::InternalError("the peer's ring head went back while a writer waited for it"));
+  return WaitResult::kClosed;
 }
 
 bool ShmConnection::ParkReader() {

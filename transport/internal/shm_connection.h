@@ -55,6 +55,8 @@ class ShmConnection final : public Connection, private PeerWatched {
   size_t max_record() const override { return writer_.max_record(); }
   uint8_t* TryReserve(size_t size) override;
   void Commit(size_t size) override;
+  void CommitMore(size_t size) override;
+  void Flush() override { WakeReader(); }
   WaitResult WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) override;
 
   ReadResult TryReceive(Record* record) override;
@@ -92,8 +94,8 @@ class ShmConnection final : public Connection, private PeerWatched {
   void FreeWriter();
 
   template <typename Ready>
-  WaitResult Wait(std::atomic<uint32_t>& state, SpinTuner& tuner, Deadline deadline, uint32_t interrupts,
-                  Ready ready);
+  WaitResult Wait(std::atomic<uint32_t>& state, SpinTuner& tuner, Deadline deadline,
+                  uint32_t interrupts, Ready ready);
 
   Established established_;
   const Side side_;

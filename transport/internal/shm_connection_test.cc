@@ -6,13 +6,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <memory>
+#include <thread>
 #include <utility>
 
+#include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/segment.h"
 
 namespace locket::transport::internal {
 namespace {
+
+constexpr uint64_t kEmptyRecord = CommitWord(0);
 
 // The connection, and what its peer has of it.
 struct BareEnd {
@@ -84,6 +89,65 @@ TEST(ShmConnectionTest, TheAcceptingSideNeverRings) {
     EXPECT_EQ(accepting.outgoing().reader_state.load(), state == kParked ? kRung : state);
     EXPECT_EQ(accepting.Rings(), 0u);
   }
+}
+
+// Would let a peer hold a writer until its deadline, and go on afterwards.
+TEST(ShmConnectionTest, AHeadThatGoesBackEndsTheConnectionOfAWaitingWriter) {
+  BareEnd connecting(Side::kConnecting);
+  while (connecting.connection->TryReserve(0) != nullptr) connecting.connection->Commit(0);
+  RingControl& ring = connecting.outgoing();
+  ring.head.store(128);
+  std::thread writing([&] {
+    EXPECT_EQ(connecting.connection->WaitWritable(connecting.connection->max_record(),
+                                                  Deadline::After(std::chrono::seconds(10)),
+                                                  connecting.connection->interrupts()),
+              WaitResult::kClosed);
+  });
+  while (ring.writer_state.load() != kParked) std::this_thread::yield();
+  ring.head.store(64);
+  FutexWakeShared(ring.writer_state);
+  writing.join();
+  EXPECT_EQ(connecting.connection->status(),
+            absl::InternalError("the peer's ring head went back while a writer waited for it"));
+}
+
+// Would reveal a writer that sleeps for ever: a reader looks for it at the borders of an eighth
+// only.
+TEST(ShmConnectionTest, AWaitingWriterIsWokenAtTheFirstBorderWithRoom) {
+  BareEnd accepting(Side::kAccepting);
+  RingControl& ring = accepting.incoming();
+  ring.writer_state.store(kParked);
+  ring.wanted_head.store(512);
+  for (uint64_t head = 64; head <= 512; head += 64) {
+    memcpy(accepting.segment->ring(kToAccepting) + head - 64, &kEmptyRecord, sizeof(kEmptyRecord));
+    Record record;
+    ASSERT_EQ(accepting.connection->TryReceive(&record), ReadResult::kRecord);
+    EXPECT_EQ(ring.writer_state.load(), kParked) << head;
+    accepting.connection->Release();
+    EXPECT_EQ(ring.head.load(), head);
+  }
+  EXPECT_EQ(ring.writer_state.load(), kRung);
+}
+
+TEST(ShmConnectionTest, CommitMoreLeavesASleepingReaderToTheNextCommitFlushOrFullRing) {
+  BareEnd connecting(Side::kConnecting);
+  RingControl& ring = connecting.outgoing();
+  const auto commit_more = [&] {
+    ring.reader_state.store(kParkedAtDoorbell);
+    ASSERT_NE(connecting.connection->TryReserve(0), nullptr);
+    connecting.connection->CommitMore(0);
+    EXPECT_EQ(connecting.Rings(), 0u);
+  };
+  commit_more();
+  ASSERT_NE(connecting.connection->TryReserve(0), nullptr);
+  connecting.connection->Commit(0);
+  EXPECT_EQ(connecting.Rings(), 1u);
+  commit_more();
+  connecting.connection->Flush();
+  EXPECT_EQ(connecting.Rings(), 1u);
+  commit_more();
+  while (connecting.connection->TryReserve(0) != nullptr) connecting.connection->CommitMore(0);
+  EXPECT_EQ(connecting.Rings(), 1u);
 }
 
 TEST(ShmConnectionTest, TheAcceptingReaderSaysWhereItSleeps) {

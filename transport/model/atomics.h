@@ -58,6 +58,8 @@ struct ModelAtomics {
   static void WakerFence() { Execution::Current().WakerFence(); }
 
   static constexpr size_t kFreeLines = kLines;
+  // As in format 1, less would be in a ring of a few lines: a part is two of them.
+  static constexpr size_t kWakeParts = 2;
 };
 
 }  // namespace locket::transport::model

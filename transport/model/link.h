@@ -139,7 +139,7 @@ class WriterEnd {
   // ShmConnection::WaitWritable().
   Waited WaitForRoom(size_t size, uint32_t interrupts) {
     const uint64_t wanted = writer_.RoomAt(size);
-    internal::BasicWaitProtocol<Atomics>::WantHead(ring_.control, wanted);
+    internal::BasicWaitProtocol<Atomics>::WantHead(ring_.control, writer_.NextWake(wanted));
     return side_.Wait(ring_.control.writer_state, interrupts,
                       [&] { return !side_.life().ended() && writer_.ReaderReached(wanted); });
   }
@@ -205,7 +205,8 @@ class ReaderEnd {
   }
 
   void Release() {
-    if (internal::BasicWaitProtocol<Atomics>::TakeWriter(ring_.control, reader_.Release())) {
+    if (reader_.Release() &&
+        internal::BasicWaitProtocol<Atomics>::TakeWriter(ring_.control, reader_.head())) {
       FutexWake(ring_.control.writer_state, 1);
     }
   }
