@@ -82,8 +82,8 @@ class Connection {
   virtual void CommitMore(size_t size) { Commit(size); }
   virtual void Flush() {}
 
-  // Waits until TryReserve(size) would succeed; a sleeping wait may end only once an eighth of the
-  // ring has become free.
+  // Waits until TryReserve(size) would succeed. From a full ring it may come back only once an
+  // eighth has become free: what it sends is behind the rest anyway.
   virtual WaitResult WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) = 0;
 
   // ---- Reading

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -171,6 +172,40 @@ TEST_P(ConnectionTest, BlocksOfTheUpperLayerReachTheOtherSide) {
   Ends ends = Make(GetParam(), listen, connect);
   EXPECT_EQ(ends.accepting->peer_block(), "question");
   EXPECT_EQ(ends.connecting->peer_block(), "answer to question");
+}
+
+// Of this process's mappings of segments: KiB mapped, and KiB whose page faults have been taken.
+std::pair<int64_t, int64_t> SegmentKib() {
+  std::pair<int64_t, int64_t> kib = {0, 0};
+  std::ifstream smaps("/proc/self/smaps");
+  bool of_segment = false;
+  for (std::string line; std::getline(smaps, line);) {
+    if (line.find("memfd:") != std::string::npos) of_segment = true;
+    if (!of_segment) continue;
+    if (line.rfind("Size:", 0) == 0) kib.first += std::stoll(line.substr(5));
+    if (line.rfind("Rss:", 0) == 0) {
+      kib.second += std::stoll(line.substr(4));
+      of_segment = false;
+    }
+  }
+  return kib;
+}
+
+TEST_P(ConnectionTest, PrefaultedRingsFaultNoMore) {
+  {
+    Ends ends = Make(GetParam());
+    const auto [mapped, faulted] = SegmentKib();
+    EXPECT_GT(mapped, 4000);
+    EXPECT_LT(faulted, 400);  // What the option is for.
+  }
+  ListenOptions listen;
+  listen.prefault = true;
+  ConnectOptions connect;
+  connect.prefault = true;
+  Ends ends = Make(GetParam(), listen, connect);
+  const auto [mapped, faulted] = SegmentKib();
+  EXPECT_GT(mapped, 4000);
+  EXPECT_EQ(faulted, mapped);
 }
 
 TEST_P(ConnectionTest, KnowsWhoThePeerIs) {

@@ -95,6 +95,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
   absl::StatusOr<Established> established =
       internal::ConnectHandshake(*std::move(socket), options.block, deadline);
   if (!established.ok()) return established.status();
+  if (options.prefault) established->segment->Prefault();
   return ShmConnection::Create(*std::move(established), Side::kConnecting, options.spin);
 }
 
@@ -128,6 +129,7 @@ absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
   connecting.doorbell.Reset(fcntl(accepting.doorbell.get(), F_DUPFD_CLOEXEC, 0));
   if (!connecting.doorbell.valid()) return ErrnoStatus(errno, "fcntl(F_DUPFD_CLOEXEC)");
   connecting.segment = *std::move(segment);
+  if (options.prefault || connect_options.prefault) connecting.segment->Prefault();
   accepting.segment = connecting.segment;
   connecting.peer = accepting.peer = self;
   connecting.peer_block = std::move(block);

@@ -43,6 +43,9 @@ struct ListenOptions {
   // A client that has not finished its handshake by then is dropped.
   std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(10);
   SpinOptions spin;
+  // Takes the page faults of a new connection's rings (on this side) before it is handed over,
+  // instead of at the first record in each page.
+  bool prefault = false;
   // Reads the block of a client's upper layer and answers with ours, or refuses the client with an
   // error whose text it gets. Runs on the accepting thread: must not block. Empty: an empty block.
   std::function<absl::StatusOr<std::string>(const std::string& client_block)> negotiate;
@@ -75,6 +78,8 @@ class Listener {
 
 struct ConnectOptions {
   SpinOptions spin;
+  // As in ListenOptions.
+  bool prefault = false;
   // The block for the server's upper layer.
   std::string block;
 };

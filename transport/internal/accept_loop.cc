@@ -155,8 +155,10 @@ void AcceptLoop::Advance(uint64_t id) {
 
 void AcceptLoop::Finish(AcceptHandshake& handshake) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, handshake.socket(), nullptr);
+  Established established = handshake.Take();
+  if (options_.prefault) established.segment->Prefault();
   absl::StatusOr<std::unique_ptr<ShmConnection>> connection =
-      ShmConnection::Create(handshake.Take(), Side::kAccepting, options_.spin);
+      ShmConnection::Create(std::move(established), Side::kAccepting, options_.spin);
   if (!connection.ok()) return LogRefusal(connection.status());
   on_connection_(*std::move(connection));
 }

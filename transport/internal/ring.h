@@ -97,6 +97,9 @@ class BasicRingWriter {
   // Whether the reader says that it has come to `head`. Any thread may ask.
   bool ReaderReached(uint64_t head) const { return ReadersHead() >= head; }
 
+  // Where the next record goes. Any thread may ask: a hint.
+  uint64_t position() const { return tail(); }
+
   // What the reader says, unchecked. Any thread may ask.
   uint64_t ReadersHead() const {
     return control_.head.load(std::memory_order_relaxed);  // relaxed: a hint; see LoadHead().

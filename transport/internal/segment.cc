@@ -148,6 +148,12 @@ absl::Status Segment::MapAll() {
   return absl::OkStatus();
 }
 
+void Segment::Prefault() {
+  // The memory is allocated already, so that a failure means an older kernel.
+  madvise(header_, geometry_.ring_offset, MADV_POPULATE_WRITE);
+  for (uint8_t* ring : rings_) madvise(ring, 2 * geometry_.ring_size, MADV_POPULATE_WRITE);
+}
+
 Segment::~Segment() {
   if (header_ != nullptr) munmap(header_, geometry_.ring_offset);
   for (uint8_t* ring : rings_) {

@@ -93,6 +93,7 @@ class ShmConnection final : public Connection, private PeerWatched {
   void WakeReader();
   void FreeWriter();
 
+  bool IsThereSoon();
   template <typename Ready>
   WaitResult Wait(std::atomic<uint32_t>& state, SpinTuner& tuner, Deadline deadline,
                   uint32_t interrupts, Ready ready);
@@ -119,6 +120,9 @@ class ShmConnection final : public Connection, private PeerWatched {
   SpinTuner write_tuner_;
   alignas(64) RingReader reader_;
   SpinTuner read_tuner_;
+  // For IsThereSoon().
+  bool stream_ = false;
+  uint64_t sent_before_ = 0;
 };
 
 }  // namespace locket::transport::internal
