@@ -30,20 +30,22 @@ struct Record {
 enum class ReadResult {
   kRecord,  // A record was received.
   kEmpty,   // None is there now.
-  kEnd,     // None will ever come: everything committed before the end was received.
+  kEnd,     // None will ever come: everything committed before the end was received. The
+            // connection may go on in the other direction (closed()).
 };
 
 enum class WaitResult {
   kReady,        // Try again: there is a record, or room.
   kDeadline,     // The deadline passed.
   kInterrupted,  // Interrupt() was called since `interrupts` was read.
-  kClosed,       // The connection has ended; status() says why.
+  kClosed,       // The connection has ended, and status() says why; or this direction has.
 };
 
 // One end of a connection. Records arrive whole, in order, exactly once.
 //
-// Thread safety: one thread at a time writes (TryReserve to Commit, WaitWritable), one thread at a
-// time reads (TryReceive to Release, WaitReadable); the two sides are independent. The callers see
+// Thread safety: one thread at a time writes (TryReserve to Commit, WaitWritable, CloseWrite), one
+// thread at a time reads (TryReceive to Release, WaitReadable, CloseRead); the two sides are
+// independent. The callers see
 // to it, with a lock of their own; a wait need not hold the writers' lock as long as only one
 // thread waits for room. Everything else is callable from any thread.
 //
@@ -67,7 +69,7 @@ class Connection {
   virtual size_t max_record() const = 0;
 
   // Room for a record of `size` bytes (at most max_record()), to be filled in place; null where the
-  // ring has no room now, or the connection has ended. The bytes are sent by Commit() alone;
+  // ring has no room now, or nothing can be written any more. The bytes are sent by Commit() alone;
   // another TryReserve() before it replaces the reservation. What lies there is not zeroed, and a
   // hostile peer may read or change it.
   virtual uint8_t* TryReserve(size_t size) = 0;
@@ -86,6 +88,15 @@ class Connection {
   // eighth has become free: what it sends is behind the rest anyway.
   virtual WaitResult WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) = 0;
 
+  // Ends this direction: the peer reads what was committed before, then kEnd; it can go on writing.
+  // Needs no room, never waits. Only where both ends were made with half_close (endpoint.h); else
+  // it does nothing.
+  virtual void CloseWrite() = 0;
+
+  // True once TryReserve() will never succeed again: after CloseWrite(), when the peer reads no
+  // more (CloseRead()), and after the connection's end.
+  virtual bool write_closed() const = 0;
+
   // ---- Reading
 
   // Receives the next record. A record that breaks the format closes the connection with INTERNAL
@@ -99,6 +110,15 @@ class Connection {
   // WaitSet is waited for there, and not here.
   virtual WaitResult WaitReadable(Deadline deadline, uint32_t interrupts) = 0;
 
+  // Reads no more: TryReceive() is kEnd from now on, Release() does nothing, and the peer's writer
+  // is told, so that it does not wait for room for ever. A record in use stays readable. Only with
+  // half_close, as CloseWrite().
+  virtual void CloseRead() = 0;
+
+  // After kEnd: true if that was the peer's will (CloseWrite(), Close() or SayFarewell()), so that
+  // nothing is missing; false if it died or broke the format, or if this side ended the reading.
+  virtual bool ended_cleanly() const = 0;
+
   // ---- Any thread
 
   // A count that Interrupt(), Close() and the peer's death change. Read it before checking what a
@@ -109,6 +129,10 @@ class Connection {
   // Ends the connection: both sides' waits return, this side reads and writes nothing more; the
   // peer reads what was committed before, then the end. The first reason stays. Idempotent.
   virtual void Close(absl::Status reason) = 0;
+
+  // Tells the peer that the end which it will see next is this side's will, as Close() does too;
+  // ends nothing. For the exit of a process, whose connections the kernel closes.
+  virtual void SayFarewell() = 0;
 
   // True from Close() or the peer's end on (records may still be there to receive).
   virtual bool closed() const = 0;

@@ -404,6 +404,112 @@ TEST_P(ConnectionTest, ARecordInUseStaysReadableAfterClose) {
   EXPECT_EQ(ends.connecting->TryReceive(&record), ReadResult::kEnd);
 }
 
+// Both ends allow half-close.
+Ends MakeHalfClosable(Made made, size_t ring_size = 4096) {
+  ListenOptions listen;
+  listen.ring_size = ring_size;
+  listen.half_close = true;
+  ConnectOptions connect;
+  connect.half_close = true;
+  return Make(made, listen, connect);
+}
+
+TEST_P(ConnectionTest, AWriterThatEndsItsDirectionIsReadToTheEndAndStillReads) {
+  Ends ends = MakeHalfClosable(GetParam());
+  AcceptingReader reader(*ends.accepting);
+  ASSERT_TRUE(Send(*ends.connecting, "last words"));
+  ends.connecting->CloseWrite();
+  EXPECT_TRUE(ends.connecting->write_closed());
+  EXPECT_EQ(ends.connecting->TryReserve(1), nullptr);
+  EXPECT_EQ(reader.Receive(), "last words");
+  EXPECT_EQ(reader.Receive(), "<end>");
+  EXPECT_TRUE(ends.accepting->ended_cleanly());
+  EXPECT_FALSE(ends.accepting->closed());
+  ASSERT_TRUE(Send(*ends.accepting, "answer"));
+  EXPECT_EQ(Receive(*ends.connecting), "answer");
+  ends.accepting->CloseWrite();
+  EXPECT_EQ(Receive(*ends.connecting), "<end>");
+  EXPECT_FALSE(ends.connecting->closed());
+}
+
+TEST_P(ConnectionTest, AFullRingHasRoomForTheEndOfADirection) {
+  Ends ends = MakeHalfClosable(GetParam());
+  int sent = 0;
+  for (; uint8_t* room = ends.connecting->TryReserve(40); ++sent) {
+    memset(room, 'x', 40);
+    ends.connecting->Commit(40);
+  }
+  ends.connecting->CloseWrite();
+  AcceptingReader reader(*ends.accepting);
+  for (int i = 0; i < sent; ++i) ASSERT_EQ(reader.Receive(), std::string(40, 'x'));
+  EXPECT_EQ(reader.Receive(), "<end>");
+}
+
+// Would reveal: an end that wakes no sleeper.
+TEST_P(ConnectionTest, TheEndOfADirectionWakesTheReaderThatSleeps) {
+  Ends ends = MakeHalfClosable(GetParam());
+  std::thread reading([&] { EXPECT_EQ(Receive(*ends.connecting), "<end>"); });
+  std::thread accepting([&] { EXPECT_EQ(AcceptingReader(*ends.accepting).Receive(), "<end>"); });
+  ends.accepting->CloseWrite();
+  ends.connecting->CloseWrite();
+  reading.join();
+  accepting.join();
+}
+
+TEST_P(ConnectionTest, AReaderThatReadsNoMoreEndsTheWriterThatWaitsForRoom) {
+  Ends ends = MakeHalfClosable(GetParam());
+  while (uint8_t* room = ends.accepting->TryReserve(500)) {
+    memset(room, 0, 500);
+    ends.accepting->Commit(500);
+  }
+  std::thread writing([&] { EXPECT_FALSE(Send(*ends.accepting, std::string(500, 'x'))); });
+  Record record;
+  ASSERT_EQ(ends.connecting->TryReceive(&record), ReadResult::kRecord);
+  ends.connecting->CloseRead();
+  ends.connecting->Release();
+  writing.join();
+  EXPECT_TRUE(ends.accepting->write_closed());
+  EXPECT_FALSE(ends.accepting->closed());
+  EXPECT_EQ(ends.connecting->TryReceive(&record), ReadResult::kEnd);
+  EXPECT_FALSE(ends.connecting->ended_cleanly());
+  AcceptingReader reader(*ends.accepting);
+  ASSERT_TRUE(Send(*ends.connecting, "the other direction"));
+  EXPECT_EQ(reader.Receive(), "the other direction");
+}
+
+TEST_P(ConnectionTest, HalfAnEndThatWasNotAgreedOnBreaksTheFormat) {
+  ListenOptions listen;
+  listen.half_close = true;
+  listen.ring_size = 4096;
+  {
+    Ends ends = Make(GetParam(), listen);
+    ends.accepting->CloseWrite();
+    EXPECT_EQ(Receive(*ends.connecting), "<end>");
+    EXPECT_TRUE(absl::IsInternal(ends.connecting->status())) << ends.connecting->status();
+    EXPECT_FALSE(ends.connecting->ended_cleanly());
+  }
+  {
+    Ends ends = Make(GetParam(), listen);
+    ends.accepting->CloseRead();
+    while (Send(*ends.connecting, std::string(500, 'x'))) {
+    }
+    EXPECT_TRUE(absl::IsInternal(ends.connecting->status())) << ends.connecting->status();
+  }
+}
+
+TEST_P(ConnectionTest, AnEndByWillIsToldFromADeath) {
+  Ends ends = Make(GetParam());
+  ends.accepting->Close(absl::CancelledError("enough"));
+  EXPECT_EQ(Receive(*ends.connecting), "<end>");
+  EXPECT_TRUE(ends.connecting->ended_cleanly());
+  ends = Make(GetParam());
+  ends.accepting->SayFarewell();
+  EXPECT_FALSE(ends.accepting->closed());
+  ASSERT_TRUE(Send(*ends.accepting, "still there"));
+  EXPECT_EQ(Receive(*ends.connecting), "still there");
+  EXPECT_FALSE(ends.connecting->ended_cleanly());
+}
+
 TEST_P(ConnectionTest, OneWaitSetServesManyConnectionsInTurn) {
   constexpr int kConnections = 20;
   auto set = *WaitSet::Create();

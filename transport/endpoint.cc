@@ -96,6 +96,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
       internal::ConnectHandshake(*std::move(socket), options.block, deadline);
   if (!established.ok()) return established.status();
   if (options.prefault) established->segment->Prefault();
+  established->half_close = options.half_close;
   return ShmConnection::Create(*std::move(established), Side::kConnecting, options.spin);
 }
 
@@ -134,6 +135,8 @@ absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
   connecting.peer = accepting.peer = self;
   connecting.peer_block = std::move(block);
   accepting.peer_block = connect_options.block;
+  connecting.half_close = connect_options.half_close;
+  accepting.half_close = options.half_close;
 
   absl::StatusOr<std::unique_ptr<ShmConnection>> client =
       ShmConnection::Create(std::move(connecting), Side::kConnecting, connect_options.spin);

@@ -46,6 +46,10 @@ struct ListenOptions {
   // Takes the page faults of a new connection's rings (on this side) before it is handed over,
   // instead of at the first record in each page.
   bool prefault = false;
+  // Whether one direction can end alone (CloseWrite(), CloseRead()). Both sides must have it, which
+  // their upper layers agree on by their blocks: where it is off, a peer that does it breaks the
+  // format.
+  bool half_close = false;
   // Reads the block of a client's upper layer and answers with ours, or refuses the client with an
   // error whose text it gets. Runs on the accepting thread: must not block. Empty: an empty block.
   std::function<absl::StatusOr<std::string>(const std::string& client_block)> negotiate;
@@ -80,6 +84,8 @@ struct ConnectOptions {
   SpinOptions spin;
   // As in ListenOptions.
   bool prefault = false;
+  // As in ListenOptions.
+  bool half_close = false;
   // The block for the server's upper layer.
   std::string block;
 };

@@ -67,6 +67,11 @@ TEST(FormatTest, RecordsHaveTheBytesOfTheWorkedExample) {
     EXPECT_EQ(memcmp(memory.data() + offset, bytes.data(), bytes.size()), 0) << offset;
   });
 
+  writer.CommitEnd();
+  ForEachLine("end", [&](size_t offset, const std::string& bytes) {
+    EXPECT_EQ(memcmp(memory.data() + offset, bytes.data(), bytes.size()), 0) << offset;
+  });
+
   RingReader reader(memory.data(), memory.size(), memory.control());
   const uint8_t* data;
   size_t size;
@@ -74,10 +79,14 @@ TEST(FormatTest, RecordsHaveTheBytesOfTheWorkedExample) {
     ASSERT_EQ(reader.Peek(&data, &size), RingReader::Peeked::kRecord);
     reader.Release();
   }
-  ForEachLine("head", [&](size_t offset, const std::string& bytes) {
+  const auto expect_head = [&](size_t offset, const std::string& bytes) {
     const auto* head = reinterpret_cast<const char*>(&memory.control().head);
     EXPECT_EQ(memcmp(head + offset, bytes.data(), bytes.size()), 0) << offset;
-  });
+  };
+  ForEachLine("head", expect_head);
+  EXPECT_EQ(reader.Peek(&data, &size), RingReader::Peeked::kEnd);
+  reader.EndReading();
+  ForEachLine("no_more", expect_head);
 }
 
 TEST(FormatTest, TheHelloHasTheBytesOfTheWorkedExample) {

@@ -138,6 +138,7 @@ AcceptHandshake::AcceptHandshake(UniqueFd socket, const ListenOptions& options)
   trusted_ = peer.ok() ? CheckPeer(*peer, "client") : peer.status();
   if (peer.ok()) established_.peer = *peer;
   established_.socket = std::move(socket);
+  established_.half_close = options.half_close;
 }
 
 absl::StatusOr<AcceptHandshake::Progress> AcceptHandshake::Advance() {

@@ -22,6 +22,7 @@ struct Established {
   std::shared_ptr<Segment> segment;
   PeerIdentity peer;
   std::string peer_block;
+  bool half_close = false;  // Whether one direction can end alone: ListenOptions.
 };
 
 // The error for an opaque block of more than kMaxBlockSize bytes.

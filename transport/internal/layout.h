@@ -21,7 +21,7 @@ inline constexpr uint16_t kFormatVersion = 1;
 inline constexpr uint8_t kWordSize = 8;
 
 // The layout hash of format 1: FORMAT.md says of which text it is the hash.
-inline constexpr uint64_t kLayoutHash = 0x1efa24bd6bb9d595;
+inline constexpr uint64_t kLayoutHash = 0xc4192526483d8b83;
 
 inline constexpr size_t kLine = 64;
 inline constexpr size_t kMinRingSize = size_t{1} << 12;
@@ -37,7 +37,11 @@ inline constexpr uint64_t kCommitSizeMask = 0x3fffffff;     // Bits 0 to 29: byt
 inline constexpr uint64_t kCommitCommitted = 1u << 31;      // Bit 31: always set.
 inline constexpr uint64_t kCommitMore = 1ull << 32;         // Bit 32: reserved for pieces.
 inline constexpr uint64_t kCommitDescriptors = 1ull << 33;  // Bit 33: reserved for descriptors.
+inline constexpr uint64_t kCommitEnd = 1ull << 34;          // Bit 34: of kEndWord alone.
 inline constexpr uint64_t kCommitFlagMask = 0;              // The flags that this version accepts.
+
+// Instead of a record's commit word: nothing follows in this direction.
+inline constexpr uint64_t kEndWord = kCommitCommitted | kCommitEnd;
 
 constexpr uint64_t CommitWord(size_t size) { return kCommitCommitted | size; }
 
@@ -62,6 +66,9 @@ enum WaitState : uint32_t {
   // alone.
   kParkedAtDoorbell = 3,
 };
+
+// Instead of a head: the reader reads no more.
+inline constexpr uint64_t kReadsNoMore = ~uint64_t{0};
 
 // One direction. Hot words have 128 bytes to themselves (the adjacent-line prefetcher pairs
 // lines); the words that only change when somebody sleeps are kept off them.
@@ -108,7 +115,9 @@ struct SegmentHeader {
   RingControl rings[2];
   // Reserved for a robust futex of the watcher of each side, the accepting one's first; 0.
   uint32_t robust_futex[2];
-  uint8_t pad2[120];
+  // 1 from when a side ends the connection of its own will; the accepting one's first.
+  std::atomic<uint32_t> farewell[2];
+  uint8_t pad2[112];
 };
 static_assert(offsetof(SegmentHeader, layout_hash) == 8);
 static_assert(offsetof(SegmentHeader, segment_size) == 16);
@@ -116,6 +125,7 @@ static_assert(offsetof(SegmentHeader, ring_size) == 24);
 static_assert(offsetof(SegmentHeader, ring_offset) == 32);
 static_assert(offsetof(SegmentHeader, rings) == 128);
 static_assert(offsetof(SegmentHeader, robust_futex) == 640);
+static_assert(offsetof(SegmentHeader, farewell) == 648);
 static_assert(sizeof(SegmentHeader) == 768);
 
 }  // namespace locket::transport::internal

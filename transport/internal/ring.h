@@ -22,6 +22,8 @@
 //   (2) T - H <= R - 64: one line stays free, so that the word which (1) zeroes is never the header
 //       of a record that the reader has not released (with T - H = R it would be the oldest one's).
 //   (3) Between H and T lie whole records, each with a non-zero commit word.
+//   (4) After CommitEnd() the word at T is kEndWord for ever, and T moves no more: by (2) its line
+//       is free. After EndReading() the head is kReadsNoMore for ever.
 //
 // Pairs:
 //   [publish] Commit() release-stores the commit word; Peek() loads it with acquire: whoever sees
@@ -79,6 +81,12 @@ class BasicRingWriter {
     tail_.store(next, std::memory_order_relaxed);  // relaxed: for RoomAt() alone; see there.
   }
 
+  // Publishes that nothing follows. Neither TryReserve() nor Commit() may come after it. Keeps (4).
+  void CommitEnd() {
+    CommitWordAt<Atomics>(ring_, size_ - 1, tail())
+        .store(kEndWord, std::memory_order_release);  // [publish]
+  }
+
   // The head at which TryReserve(size) would succeed, by (2). Any thread may ask: another writer
   // can move the tail meanwhile, and then the answer is too low, and TryReserve() fails again.
   uint64_t RoomAt(size_t size) const {
@@ -108,6 +116,12 @@ class BasicRingWriter {
   // The reader published a head that it cannot have reached.
   bool broken() const { return broken_; }
 
+  // The reader says that it reads no more. Any thread may ask.
+  bool ReadsNoMore() const {
+    return control_.head.load(std::memory_order_relaxed) ==
+           kReadsNoMore;  // relaxed: nothing is read because of it.
+  }
+
  private:
   static constexpr size_t kFreeBytes = Atomics::kFreeLines * kLine;
 
@@ -125,6 +139,7 @@ class BasicRingWriter {
   // Copies the shared head and checks the copy: a head moves forward, and never past the tail.
   bool LoadHead() {
     const uint64_t head = control_.head.load(std::memory_order_acquire);  // Pairs with [release].
+    if (head == kReadsNoMore) return false;
     if (head < seen_head_ || head > tail() || head % kLine != 0) {
       broken_ = true;
       return false;
@@ -150,7 +165,7 @@ class BasicRingReader {
   BasicRingReader(uint8_t* ring, size_t size, RingControl& control)
       : ring_(ring), size_(size), control_(control) {}
 
-  enum class Peeked { kNone, kRecord, kBroken };
+  enum class Peeked { kNone, kRecord, kEnd, kBroken };
 
   // The next record, if it is there; `data` stays valid until Release().
   Peeked Peek(const uint8_t** data, size_t* size) {
@@ -162,7 +177,7 @@ class BasicRingReader {
     if ((word & ~(kCommitSizeMask | kCommitFlagMask)) != kCommitCommitted ||
         payload > MaxRecordSize(size_)) {
       bad_word_ = word;
-      return Peeked::kBroken;
+      return word == kEndWord ? Peeked::kEnd : Peeked::kBroken;
     }
     *data = ring_ + (head_ & (size_ - 1)) + kRecordHeaderSize;
     *size = payload;
@@ -188,6 +203,14 @@ class BasicRingReader {
 
   uint64_t head() const { return head_; }
 
+  // Publishes that this reader reads no more. Release() may not come after it. Keeps (4).
+  // Returns the new head.
+  uint64_t EndReading() {
+    control_.head.store(kReadsNoMore, std::memory_order_release);  // [release]
+    return kReadsNoMore;
+  }
+
+  // The word that was none of a record.
   uint64_t bad_word() const { return bad_word_; }
 
  private:

@@ -27,6 +27,8 @@ class RingTest : public testing::Test {
     switch (reader_.Peek(&data, &size)) {
       case RingReader::Peeked::kNone:
         return "<none>";
+      case RingReader::Peeked::kEnd:
+        return "<end>";
       case RingReader::Peeked::kBroken:
         return "<broken>";
       case RingReader::Peeked::kRecord:
@@ -144,7 +146,10 @@ TEST_F(RingTest, CommitWordsThatAreNoRecordAreRefused) {
            CommitWord(1) | (1u << 30),          // The bit that is zero.
            CommitWord(1) | kCommitMore,         // Flags that nobody negotiated.
            CommitWord(1) | kCommitDescriptors,
-           CommitWord(1) | (uint64_t{1} << 34),
+           CommitWord(1) | kCommitEnd,  // The end has no payload,
+           kEndWord | kCommitMore,      // and no flags.
+           kCommitEnd,
+           CommitWord(1) | (uint64_t{1} << 35),
            CommitWord(1) | (uint64_t{1} << 63),
            ~uint64_t{0},
        }) {
@@ -157,7 +162,7 @@ TEST_F(RingTest, CommitWordsThatAreNoRecordAreRefused) {
 }
 
 TEST_F(RingTest, HeadsThatTheReaderCannotHaveReachedBreakTheWriter) {
-  for (const uint64_t head : {uint64_t{4096}, uint64_t{32}, ~uint64_t{0}, ~uint64_t{63}}) {
+  for (const uint64_t head : {uint64_t{4096}, uint64_t{32}, ~uint64_t{1}, ~uint64_t{63}}) {
     RingMemory memory(4096);
     RingWriter writer(memory.data(), memory.size(), memory.control());
     while (writer.TryReserve(40) != nullptr) writer.Commit(40);
@@ -166,6 +171,33 @@ TEST_F(RingTest, HeadsThatTheReaderCannotHaveReachedBreakTheWriter) {
     EXPECT_EQ(writer.TryReserve(40), nullptr);
     EXPECT_TRUE(writer.broken()) << head;
   }
+}
+
+TEST_F(RingTest, TheEndComesAfterAllRecordsAndStays) {
+  EXPECT_TRUE(Send("last"));
+  writer_.CommitEnd();
+  EXPECT_EQ(Receive(), "last");
+  EXPECT_EQ(Receive(), "<end>");
+  EXPECT_EQ(Receive(), "<end>");
+}
+
+TEST_F(RingTest, AFullRingHasRoomForTheEnd) {
+  int sent = 0;
+  while (Send(std::string(40, 'x'))) ++sent;
+  writer_.CommitEnd();
+  for (int i = 0; i < sent; ++i) ASSERT_EQ(Receive(), std::string(40, 'x'));
+  EXPECT_EQ(Receive(), "<end>");
+}
+
+TEST_F(RingTest, AReaderThatReadsNoMoreGivesNoRoomAndBreaksNothing) {
+  while (Send(std::string(40, 'x'))) {
+  }
+  EXPECT_FALSE(writer_.ReadsNoMore());
+  reader_.EndReading();
+  EXPECT_TRUE(writer_.ReadsNoMore());
+  EXPECT_TRUE(writer_.ReaderReached(writer_.RoomAt(40)));
+  EXPECT_FALSE(Send("y"));
+  EXPECT_FALSE(writer_.broken());
 }
 
 TEST_F(RingTest, AHeadThatGoesBackBreaksTheWriter) {

@@ -19,6 +19,10 @@ RingControl& ControlOf(const Established& established, Direction direction) {
   return established.segment->header().rings[direction];
 }
 
+std::atomic<uint32_t>& FarewellOf(const Established& established, Side side) {
+  return established.segment->header().farewell[side == Side::kAccepting ? 0 : 1];
+}
+
 }  // namespace
 
 ShmConnection::ShmConnection(Established established, Side side, SpinOptions spin)
@@ -53,12 +57,14 @@ ShmConnection::~ShmConnection() {
 }
 
 uint8_t* ShmConnection::TryReserve(size_t size) {
-  if (!life_.seems_open()) return nullptr;
+  if (!life_.seems_open() || end_written_) return nullptr;
   if (size > max_record()) return nullptr;
   uint8_t* const room = writer_.TryReserve(size);
   if (room != nullptr) return room;
   if (writer_.broken()) {
     Close(absl::InternalError("the peer's ring head is not between the last one and the tail"));
+  } else if (!established_.half_close && writer_.ReadsNoMore()) {
+    Close(absl::InternalError("the peer reads no more, which was not agreed on"));
   }
   // A full ring beside a sleeping reader would stay full.
   WakeReader();
@@ -66,13 +72,24 @@ uint8_t* ShmConnection::TryReserve(size_t size) {
 }
 
 void ShmConnection::Commit(size_t size) {
-  if (!life_.seems_open()) return;
+  if (!life_.seems_open() || end_written_) return;
   writer_.Commit(size);
   WakeReader();
 }
 
 void ShmConnection::CommitMore(size_t size) {
-  if (life_.seems_open()) writer_.Commit(size);
+  if (life_.seems_open() && !end_written_) writer_.Commit(size);
+}
+
+void ShmConnection::CloseWrite() {
+  if (!established_.half_close || write_closed()) return;
+  end_written_ = true;
+  writer_.CommitEnd();
+  WakeReader();
+}
+
+bool ShmConnection::write_closed() const {
+  return end_written_ || closed() || (established_.half_close && writer_.ReadsNoMore());
 }
 
 void ShmConnection::WakeReader() {
@@ -88,12 +105,19 @@ void ShmConnection::WakeReader() {
 ReadResult ShmConnection::TryReceive(Record* record) {
   // Before Peek(): a record that was committed before the peer's end is delivered.
   const Stage stage = life_.stage();
-  if (stage == Stage::kClosed) return ReadResult::kEnd;
+  // relaxed: this thread's own.
+  if (stage == Stage::kClosed || reading_ended_.load(std::memory_order_relaxed)) {
+    return ReadResult::kEnd;
+  }
   switch (reader_.Peek(&record->data, &record->size)) {
     case RingReader::Peeked::kRecord:
       return ReadResult::kRecord;
     case RingReader::Peeked::kNone:
       return stage == Stage::kOpen ? ReadResult::kEmpty : ReadResult::kEnd;
+    case RingReader::Peeked::kEnd:
+      if (!established_.half_close) break;
+      end_read_.store(true, std::memory_order_relaxed);  // relaxed: orders nothing.
+      return ReadResult::kEnd;
     case RingReader::Peeked::kBroken:
       break;
   }
@@ -104,9 +128,30 @@ ReadResult ShmConnection::TryReceive(Record* record) {
 }
 
 void ShmConnection::Release() {
-  if (reader_.Release() && WaitProtocol::TakeWriter(incoming_, reader_.head())) {
-    FutexWakeShared(incoming_.writer_state);
-  }
+  if (reading_ended_.load(std::memory_order_relaxed)) return;  // relaxed: this thread's own.
+  if (reader_.Release()) WakeWriter(reader_.head());
+}
+
+void ShmConnection::WakeWriter(uint64_t head) {
+  if (WaitProtocol::TakeWriter(incoming_, head)) FutexWakeShared(incoming_.writer_state);
+}
+
+void ShmConnection::CloseRead() {
+  // relaxed, both: this thread's own.
+  if (!established_.half_close || reading_ended_.load(std::memory_order_relaxed)) return;
+  reading_ended_.store(true, std::memory_order_relaxed);
+  WakeWriter(reader_.EndReading());
+}
+
+bool ShmConnection::ended_cleanly() const {
+  // relaxed, both: they order nothing.
+  if (end_read_.load(std::memory_order_relaxed)) return true;
+  if (reading_ended_.load(std::memory_order_relaxed)) return false;
+  // The watch has marked the peer as gone after it saw the socket's end.
+  if (life_.stage() != Stage::kPeerGone) return false;
+  const Side peer = side_ == Side::kConnecting ? Side::kAccepting : Side::kConnecting;
+  // Acquire pairs with the release in SayFarewell().
+  return FarewellOf(established_, peer).load(std::memory_order_acquire) == 1;
 }
 
 template <typename Ready>
@@ -178,12 +223,15 @@ bool ShmConnection::IsThereSoon() {
 }
 
 WaitResult ShmConnection::WaitReadable(Deadline deadline, uint32_t interrupts) {
+  // relaxed: this thread's own.
+  if (reading_ended_.load(std::memory_order_relaxed)) return WaitResult::kClosed;
   if (spin_nanos_ > 0 && IsThereSoon()) return WaitResult::kReady;
   return Wait(incoming_.reader_state, read_tuner_, deadline, interrupts,
               [this] { return reader_.Ready(); });
 }
 
 WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) {
+  if (end_written_) return WaitResult::kClosed;
   // Not the first head with room: a writer that fills every line as it becomes free asks the reader
   // for its head's line at every record.
   const uint64_t wanted = writer_.NextWake(writer_.RoomAt(size));
@@ -199,7 +247,10 @@ WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t 
     went_back = went_back || head < before;
     return went_back || head >= wanted;
   });
-  if (!went_back) return result;
+  if (!went_back) {
+    // A reader that reads no more has reached every head.
+    return result == WaitResult::kReady && write_closed() ? WaitResult::kClosed : result;
+  }
   Close(absl::InternalError("the peer's ring head went back while a writer waited for it"));
   return WaitResult::kClosed;
 }
@@ -233,6 +284,12 @@ void ShmConnection::Interrupt() {
 
 void ShmConnection::Close(absl::Status reason) { End(Stage::kClosed, std::move(reason)); }
 
+void ShmConnection::SayFarewell() {
+  if (getpid() != owner_) return;  // A forked child has no mapping, and nothing to say.
+  // Release: pairs with the acquire in ended_cleanly().
+  FarewellOf(established_, side_).store(1, std::memory_order_release);
+}
+
 void ShmConnection::OnPeerGone(absl::Status reason) {
   // Bytes that nobody expects are a violation: no record of this peer is to be trusted.
   const bool violated = absl::IsInternal(reason);
@@ -249,8 +306,11 @@ void ShmConnection::End(Stage stage, absl::Status reason) {
   Interrupt();
   // A forked child has the parent's descriptors too, and must not end the parent's connection.
   if (getpid() != owner_) return;
-  // The peer's watch sees the end of file. Not close(): this side's watch still has the descriptor.
-  if (stage == Stage::kClosed) shutdown(established_.socket.get(), SHUT_RDWR);
+  if (stage == Stage::kClosed) {
+    SayFarewell();
+    // The peer's watch sees the end of file. Not close(): this side's watch has the descriptor too.
+    shutdown(established_.socket.get(), SHUT_RDWR);
+  }
   if (side_ == Side::kConnecting) FreeWriter();
 }
 

@@ -58,14 +58,19 @@ class ShmConnection final : public Connection, private PeerWatched {
   void CommitMore(size_t size) override;
   void Flush() override { WakeReader(); }
   WaitResult WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) override;
+  void CloseWrite() override;
+  bool write_closed() const override;
 
   ReadResult TryReceive(Record* record) override;
   void Release() override;
   WaitResult WaitReadable(Deadline deadline, uint32_t interrupts) override;
+  void CloseRead() override;
+  bool ended_cleanly() const override;
 
   uint32_t interrupts() const override { return life_.interrupts(); }
   void Interrupt() override;
   void Close(absl::Status reason) override;
+  void SayFarewell() override;
   bool closed() const override { return life_.ended(); }
   absl::Status status() const override;
   const PeerIdentity& peer() const override { return established_.peer; }
@@ -91,6 +96,7 @@ class ShmConnection final : public Connection, private PeerWatched {
   void OnPeerGone(absl::Status reason) override;
   void End(Stage stage, absl::Status reason);
   void WakeReader();
+  void WakeWriter(uint64_t head);
   void FreeWriter();
 
   bool IsThereSoon();
@@ -118,11 +124,15 @@ class ShmConnection final : public Connection, private PeerWatched {
   // One thread writes, another reads: lines of their own.
   alignas(64) RingWriter writer_;
   SpinTuner write_tuner_;
+  bool end_written_ = false;  // By CloseWrite().
   alignas(64) RingReader reader_;
   SpinTuner read_tuner_;
   // For IsThereSoon().
   bool stream_ = false;
   uint64_t sent_before_ = 0;
+  // Written by the reader; other threads only ask how the connection ended.
+  std::atomic<bool> end_read_{false};
+  std::atomic<bool> reading_ended_{false};  // By CloseRead().
 };
 
 }  // namespace locket::transport::internal
