@@ -4,8 +4,10 @@
 //
 // connects, does what WHAT says and prints what it has seen, a line each.
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -111,6 +113,17 @@ void ReadThenWrite(StreamSocket& socket) {
   exit(0);
 }
 
+// A child with copies of everything exits by the book, and this process goes on.
+void Fork(StreamSocket& socket) {
+  Check(socket.Write("before ", 7).status());
+  Check(socket.Flush());
+  const pid_t child = fork();
+  if (child == 0) exit(0);
+  waitpid(child, nullptr, 0);
+  Check(socket.Write("after", 5).status());
+  Check(socket.Flush());
+}
+
 [[noreturn]] void SleepUntilKilled() {
   Say("ready");
   for (;;) pause();
@@ -146,6 +159,9 @@ int main(int argc, char** argv) {
   } else if (what == "half_closed") {
     Check(socket.Write("last words", 10).status());
     Check(socket.Shutdown(ShutdownHow::kWrite));
+    SleepUntilKilled();
+  } else if (what == "fork") {
+    Fork(socket);
     SleepUntilKilled();
   } else if (what == "exit_in_traffic") {
     ExitInTraffic(*std::move(connected), size);

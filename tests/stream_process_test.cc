@@ -231,6 +231,25 @@ TEST_F(StreamProcessTest, AProcessThatEndsWithoutExitHasDied) {
   EXPECT_TRUE(absl::IsUnavailable(end)) << end;
 }
 
+// Would reveal: a farewell that the child says for its parent.
+TEST_F(StreamProcessTest, AForkedChildThatExitsDoesNotEndItsParentsStream) {
+  Start("fork");
+  ASSERT_EQ(peer_->ReadLine(), "ready");
+  char bytes[13] = {};
+  size_t size = 0;
+  while (size < 12) {
+    const auto got = socket_->Read(bytes + size, 12 - size, Soon());
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_GT(*got, 0u);
+    size += *got;
+  }
+  EXPECT_EQ(std::string(bytes), "before after");
+  peer_->Kill();
+  absl::Status end;
+  EXPECT_EQ(ReadText(&end), "");
+  EXPECT_TRUE(absl::IsUnavailable(end)) << end;
+}
+
 // Would reveal: an exit that waits for a blocked thread, wakes one, or tears a record.
 TEST_F(StreamProcessTest, ExitDuringTrafficEndsTheStreamAndWaitsForNoThread) {
   for (const size_t size : {100, 10'000, 100'000}) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "locket/transport/endpoint.h"
 #include "locket/transport/stream_socket.h"
+#include "locket/transport/wait_set.h"
 
 namespace locket::transport {
 namespace {
@@ -165,6 +166,38 @@ TEST(ListenerSocketTest, MoreClientsThanTheBacklogAreRefusedWithTheReason) {
   EXPECT_NE(refused.message().find("2 at most"), absl::string_view::npos) << refused;
   ASSERT_TRUE(listener->Accept(Soon()).ok());
   EXPECT_TRUE(StreamSocket::Connect(listener->address(), {}, Soon()).ok());
+}
+
+TEST(ListenerSocketTest, OneThreadWaitsForManyAcceptedSockets) {
+  auto listener = *ListenerSocket::Listen("0");
+  auto set = *WaitSet::Create();
+  std::vector<std::unique_ptr<StreamSocket>> clients;
+  std::vector<std::unique_ptr<StreamSocket>> accepted;
+  for (int i = 0; i < 5; ++i) {
+    clients.push_back(*StreamSocket::Connect(listener->address(), {}, Soon()));
+    accepted.push_back(*listener->Accept(Soon()));
+    ASSERT_TRUE(set->Add(accepted.back()->connection(), accepted.back().get()).ok());
+  }
+  for (const auto& client : clients) {
+    ASSERT_TRUE(client->Write("one", 3).ok());
+    ASSERT_TRUE(client->Shutdown(ShutdownHow::kWrite).ok());
+  }
+  std::string received;
+  for (size_t ended = 0; ended < accepted.size();) {
+    auto* const ready = static_cast<StreamSocket*>(set->Wait(Soon()));
+    ASSERT_NE(ready, nullptr);
+    char bytes[8];
+    for (;;) {
+      const auto got = ready->TryRead(bytes, sizeof(bytes));
+      ASSERT_TRUE(got.ok()) << got.status();
+      if (*got == 0) break;
+      received.append(bytes, *got);
+    }
+    if (!ready->end_of_file()) continue;
+    set->Remove(ready->connection());
+    ++ended;
+  }
+  EXPECT_EQ(received, "oneoneoneoneone");
 }
 
 TEST(ListenerSocketTest, WhoSpeaksSomethingElseIsRefusedByEitherSide) {

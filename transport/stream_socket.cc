@@ -154,4 +154,6 @@ void StreamSocket::Close() { core_->Close(); }
 
 const PeerIdentity& StreamSocket::peer() const { return core_->connection->peer(); }
 
+Connection* StreamSocket::connection() { return core_->connection.get(); }
+
 }  // namespace locket::transport

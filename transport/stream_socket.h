@@ -166,6 +166,11 @@ class StreamSocket {
   // Who the kernel says is at the other end.
   const PeerIdentity& peer() const;
 
+  // The connection beneath, for WaitSet::Add() (wait_set.h) of an accepted socket, and its Remove()
+  // before the socket is destroyed. When Wait() returns the socket's tag, read until nothing comes
+  // any more (TryRead(), TryReceive()), and then wait again.
+  Connection* connection();
+
  private:
   friend class ListenerSocket;
   explicit StreamSocket(std::shared_ptr<internal::StreamCore> core);

@@ -19,8 +19,11 @@
 #include "locket/transport/connection.h"
 #include "locket/transport/deadline.h"
 #include "locket/transport/endpoint.h"
+#include "locket/transport/listener_socket.h"
 #include "locket/transport/log.h"
 #include "locket/transport/mutex.h"
+#include "locket/transport/socket_options.h"
+#include "locket/transport/stream_socket.h"
 #include "locket/transport/thread.h"
 #include "locket/transport/wait_set.h"
 #endif  // LOCKET_TESTS_COEXISTENCE_PUBLIC_HEADERS_H_
