@@ -1,14 +1,10 @@
 // Stream sockets between two processes: data of every size, each direction's end, and a peer that
 // is killed, exits, or reads no more.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,30 +15,17 @@
 #include "absl/strings/str_cat.h"
 #include "locket/tests/stream_data.h"
 #include "locket/tests/test_process.h"
+#include "locket/transport/internal/stream_testing.h"
 #include "locket/transport/listener_socket.h"
 #include "locket/transport/stream_socket.h"
 
 namespace locket::transport {
 namespace {
 
+using internal::Blocked;
+using internal::Soon;
 using tests::StreamData;
 using tests::TestProcess;
-
-Deadline Soon() { return Deadline::After(std::chrono::seconds(10)); }
-
-// Returns once the thread sleeps.
-void WaitUntilAsleep(const std::atomic<pid_t>& thread) {
-  const Deadline deadline = Soon();
-  for (;;) {
-    ASSERT_FALSE(deadline.passed());
-    std::ifstream stat(absl::StrCat("/proc/self/task/", thread.load(), "/stat"));
-    std::string line;
-    std::getline(stat, line);
-    const size_t name_end = line.rfind(')');
-    if (name_end + 2 < line.size() && line[name_end + 2] == 'S') return;
-    std::this_thread::yield();
-  }
-}
 
 class StreamProcessTest : public testing::Test {
  protected:
@@ -104,18 +87,15 @@ class StreamProcessTest : public testing::Test {
 
   // Kills the peer while a thread sleeps in `call`; what the call returned.
   absl::Status KillDuring(const std::function<absl::Status()>& call) {
-    EXPECT_EQ(peer_->ReadLine(), "ready");
-    std::atomic<pid_t> thread_id{0};
-    absl::Status result;
     int64_t returned_at = 0;
-    std::thread blocked([&] {
-      thread_id.store(static_cast<pid_t>(syscall(SYS_gettid)));
-      result = call();
+    Blocked blocked([&] {
+      absl::Status result = call();
       returned_at = MonotonicNanos();
+      return result;
     });
-    WaitUntilAsleep(thread_id);
+    blocked.WaitUntilAsleep();
     const int64_t killed_at = peer_->Kill();
-    blocked.join();
+    absl::Status result = blocked.Result();
     RecordProperty("microseconds", std::to_string((returned_at - killed_at) / 1000));
     return result;
   }
@@ -150,6 +130,7 @@ TEST_F(StreamProcessTest, AStreamOf64MiBCrossesARingOf4KiBToItsEndAndBack) {
 
 TEST_F(StreamProcessTest, AKilledPeerEndsABlockedReadWithAnError) {
   Start("silent");
+  ASSERT_EQ(peer_->ReadLine(), "ready");
   const absl::Status end = KillDuring([&] {
     char byte;
     return socket_->Read(&byte, 1, Soon()).status();
@@ -161,6 +142,7 @@ TEST_F(StreamProcessTest, AKilledPeerEndsABlockedReadWithAnError) {
 
 TEST_F(StreamProcessTest, AKilledPeerEndsABlockedWriteWithAnError) {
   Start("silent", 4096);
+  ASSERT_EQ(peer_->ReadLine(), "ready");
   const std::string data(100'000, 'x');
   const absl::Status end =
       KillDuring([&] { return socket_->Write(data.data(), data.size(), Soon()).status(); });
@@ -178,15 +160,11 @@ TEST_F(StreamProcessTest, AKilledServerEndsItsClientsBlockedRead) {
   ASSERT_TRUE(connected.ok()) << connected.status();
   socket_ = *std::move(connected);
   ASSERT_EQ(peer_->ReadLine(), "accepted");
-  std::atomic<pid_t> thread_id{0};
-  std::thread reading([&] {
-    thread_id.store(static_cast<pid_t>(syscall(SYS_gettid)));
+  const absl::Status end = KillDuring([&] {
     char byte;
-    EXPECT_TRUE(absl::IsUnavailable(socket_->Read(&byte, 1, Soon()).status()));
+    return socket_->Read(&byte, 1, Soon()).status();
   });
-  WaitUntilAsleep(thread_id);
-  peer_->Kill();
-  reading.join();
+  EXPECT_TRUE(absl::IsUnavailable(end)) << end;
 }
 
 TEST_F(StreamProcessTest, AStreamThatWasEndedBeforeTheKillIsWhole) {

@@ -153,9 +153,10 @@ class StreamSocket {
 
   // ---- The end
 
-  // Ends one direction, or both; the other goes on. kWrite flushes first, which may wait; the peer
-  // then reads everything and the end of the stream. kRead: this side reads the end of the stream
-  // from now on, and the peer's writes fail with UNAVAILABLE, at the latest when the ring is full.
+  // Ends one direction, or both; the other goes on. kWrite flushes first what is buffered, which
+  // may wait or fail; the peer then reads everything and the end of the stream. kRead: this side
+  // reads the end of the stream from now on, and the peer's writes fail with UNAVAILABLE, at the
+  // latest when the ring is full.
   absl::Status Shutdown(ShutdownHow how, Deadline deadline = Deadline::Infinite());
 
   // Ends both directions at once, from any thread: blocked calls return. The peer reads everything

@@ -1,158 +1,29 @@
-// Stream sockets as their users see them: in one process, as a pair and over a listener, from
-// either end. Two processes: tests/stream_process_test.cc.
+// The bytes and the ends of stream sockets, as their users see them: in one process, as a pair and
+// over a listener, from either end. Records: stream_records_test.cc. Two processes:
+// tests/stream_process_test.cc.
 #include "locket/transport/stream_socket.h"
 
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <fstream>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "locket/transport/listener_socket.h"
+#include "locket/transport/internal/stream_testing.h"
 
 namespace locket::transport {
 namespace {
 
-Deadline Soon() { return Deadline::After(std::chrono::seconds(10)); }
-Deadline InAMillisecond() { return Deadline::AfterNanos(1'000'000); }
-
-// Who `here` is; `there` is the other end.
-enum class Here { kPair, kConnecting, kAccepting };
-
-struct Ends {
-  std::unique_ptr<StreamSocket> here;
-  std::unique_ptr<StreamSocket> there;
-};
-
-Ends Make(Here who, const SocketOptions& options = {}) {
-  Ends ends;
-  if (who == Here::kPair) {
-    auto pair = StreamSocket::CreatePair(options);
-    EXPECT_TRUE(pair.ok()) << pair.status();
-    ends.here = std::move(pair->first);
-    ends.there = std::move(pair->second);
-    return ends;
-  }
-  auto listener = ListenerSocket::Listen("0", options);
-  EXPECT_TRUE(listener.ok()) << listener.status();
-  auto connected = StreamSocket::Connect((*listener)->address(), options, Soon());
-  EXPECT_TRUE(connected.ok()) << connected.status();
-  auto accepted = (*listener)->Accept(Soon());
-  EXPECT_TRUE(accepted.ok()) << accepted.status();
-  ends.here = *std::move(connected);
-  ends.there = *std::move(accepted);
-  if (who == Here::kAccepting) std::swap(ends.here, ends.there);
-  return ends;
-}
-
-SocketOptions SmallRing() {
-  SocketOptions options;
-  options.capacity = 4096;
-  return options;
-}
-
-// Bytes that depend on their place, so that none can be missing or moved unseen.
-std::string Data(size_t size) {
-  std::string data(size, '\0');
-  uint64_t state = size;
-  for (char& c : data) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    c = static_cast<char>(state >> 56);
-  }
-  return data;
-}
-
-// Writes and flushes all of it.
-void Send(StreamSocket& socket, const std::string& data) {
-  const auto written = socket.Write(data.data(), data.size(), Soon());
-  ASSERT_TRUE(written.ok()) << written.status();
-  ASSERT_EQ(*written, data.size());
-  const absl::Status flushed = socket.Flush(Soon());
-  ASSERT_TRUE(flushed.ok()) << flushed;
-}
-
-// Reads `size` bytes, or less at the end; an error is appended as text.
-std::string Receive(StreamSocket& socket, size_t size) {
-  std::string data;
-  std::vector<char> bytes(std::min(size, size_t{1} << 16));
-  while (data.size() < size) {
-    const auto got = socket.Read(bytes.data(), std::min(bytes.size(), size - data.size()), Soon());
-    if (!got.ok()) return data + "<" + got.status().ToString() + ">";
-    if (*got == 0) break;
-    data.append(bytes.data(), *got);
-  }
-  return data;
-}
-
-std::string ReceiveAll(StreamSocket& socket) { return Receive(socket, SIZE_MAX); }
-
-// What TryRead() finds now, as text.
-std::string ReadNow(StreamSocket& socket) {
-  char bytes[4096];
-  const auto got = socket.TryRead(bytes, sizeof(bytes));
-  if (!got.ok()) return got.status().ToString();
-  if (*got == 0) return socket.end_of_file() ? "<end>" : "<empty>";
-  return std::string(bytes, *got);
-}
-
-// A thread that does one blocking call.
-class Blocked {
- public:
-  explicit Blocked(std::function<absl::Status()> call)
-      : thread_([this, call = std::move(call)] {
-          thread_id_.store(static_cast<pid_t>(syscall(SYS_gettid)));
-          result_ = call();
-        }) {}
-  ~Blocked() {
-    if (thread_.joinable()) thread_.join();
-  }
-
-  // Returns once the thread sleeps: the call is its only reason to.
-  void WaitUntilAsleep() {
-    const Deadline deadline = Soon();
-    while (State() != 'S') {
-      ASSERT_FALSE(deadline.passed());
-      std::this_thread::yield();
-    }
-  }
-
-  absl::Status Result() {
-    thread_.join();
-    return result_;
-  }
-
- private:
-  char State() const {
-    std::ifstream stat(absl::StrCat("/proc/self/task/", thread_id_.load(), "/stat"));
-    std::string line;
-    std::getline(stat, line);
-    const size_t name_end = line.rfind(')');
-    return name_end + 2 < line.size() ? line[name_end + 2] : '?';
-  }
-
-  std::atomic<pid_t> thread_id_{0};
-  absl::Status result_;
-  std::thread thread_;
-};
+using namespace internal;  // stream_testing.h
 
 class StreamSocketTest : public testing::TestWithParam<Here> {};
 
 INSTANTIATE_TEST_SUITE_P(All, StreamSocketTest,
-                         testing::Values(Here::kPair, Here::kConnecting, Here::kAccepting),
-                         [](const auto& info) {
-                           if (info.param == Here::kPair) return "Pair";
-                           return info.param == Here::kConnecting ? "Connecting" : "Accepting";
-                         });
+                         testing::Values(Here::kPair, Here::kConnecting, Here::kAccepting), NameOf);
 
 TEST_P(StreamSocketTest, WhatIsWrittenIsReadOnceItIsFlushed) {
   Ends ends = Make(GetParam());
@@ -163,15 +34,6 @@ TEST_P(StreamSocketTest, WhatIsWrittenIsReadOnceItIsFlushed) {
   ASSERT_TRUE(ends.here->Flush().ok());
   EXPECT_EQ(ReadNow(*ends.there), "one two three");
   EXPECT_EQ(ReadNow(*ends.there), "<empty>");
-}
-
-TEST_P(StreamSocketTest, SmallWritesBecomeOneRecord) {
-  Ends ends = Make(GetParam());
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(ends.here->Write("x", 1).ok());
-  ASSERT_TRUE(ends.here->Flush().ok());
-  auto record = ends.there->Receive(Soon());
-  ASSERT_TRUE(record.ok()) << record.status();
-  EXPECT_EQ(record->size(), 100u);
 }
 
 TEST_P(StreamSocketTest, ALargeWriteIsSentWithoutAFlushButForItsRest) {
@@ -206,7 +68,9 @@ TEST_P(StreamSocketTest, DataOfAnySizeCrossesARingOfAnySizeInBothDirectionsAtOnc
 }
 
 // Would reveal: bytes lost, repeated or reordered where a side sleeps and is woken, in 8,000
+
 // records through a ring that holds three of them.
+
 TEST_P(StreamSocketTest, ALongStreamCrossesARingOf4KiB) {
   Ends ends = Make(GetParam(), SmallRing());
   const std::string piece = Data(999'983);  // A prime, so that pieces and records never coincide.
@@ -329,6 +193,13 @@ TEST_P(StreamSocketTest, ThePeersCloseIsTheEndAfterAllThatItFlushedAndAnErrorFor
   EXPECT_TRUE(absl::IsUnavailable(ends.here->Reserve(1).status()));
 }
 
+TEST_P(StreamSocketTest, AShutdownWithNothingToSendIsNoErrorWhenThePeerHasLeft) {
+  Ends ends = Make(GetParam());
+  ends.there.reset();
+  EXPECT_EQ(ReceiveAll(*ends.here), "");
+  EXPECT_TRUE(ends.here->Shutdown(ShutdownHow::kWrite).ok());
+}
+
 TEST_P(StreamSocketTest, CloseFromAnotherThreadEndsABlockedRead) {
   Ends ends = Make(GetParam());
   char byte;
@@ -347,23 +218,6 @@ TEST_P(StreamSocketTest, CloseFromAnotherThreadEndsABlockedWrite) {
   ends.here->Close();
   EXPECT_TRUE(absl::IsCancelled(writing.Result()));
   EXPECT_TRUE(absl::IsCancelled(ends.here->Flush()));
-}
-
-TEST_P(StreamSocketTest, CloseFromAnotherThreadEndsBlockedRecordCalls) {
-  Ends ends = Make(GetParam(), SmallRing());
-  Blocked receiving([&] { return ends.here->Receive().status(); });
-  Blocked reserving([&] {
-    for (;;) {
-      const auto room = ends.here->Reserve(ends.here->max_record());
-      if (!room.ok()) return room.status();
-      if (absl::Status sent = ends.here->Commit(0); !sent.ok()) return sent;
-    }
-  });
-  receiving.WaitUntilAsleep();
-  reserving.WaitUntilAsleep();
-  ends.here->Close();
-  EXPECT_TRUE(absl::IsCancelled(receiving.Result()));
-  EXPECT_TRUE(absl::IsCancelled(reserving.Result()));
 }
 
 TEST_P(StreamSocketTest, ThePeersCloseEndsABlockedReadAndABlockedWrite) {
@@ -413,122 +267,7 @@ TEST_P(StreamSocketTest, DeadlinesFireAndLoseNothing) {
   reading.join();
 }
 
-TEST_P(StreamSocketTest, RecordsCrossWithoutCopies) {
-  Ends ends = Make(GetParam());
-  const auto room = ends.here->Reserve(100);
-  ASSERT_TRUE(room.ok()) << room.status();
-  memcpy(*room, "a record", 8);
-  ASSERT_TRUE(ends.here->Commit(8).ok());
-  ASSERT_TRUE(ends.here->Reserve(0).ok());
-  ASSERT_TRUE(ends.here->Commit(0).ok());
-
-  auto record = ends.there->Receive(Soon());
-  ASSERT_TRUE(record.ok()) << record.status();
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(record->data()), record->size()), "a record");
-  // One record at a time.
-  char byte;
-  EXPECT_TRUE(absl::IsFailedPrecondition(ends.there->Receive().status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(ends.there->Read(&byte, 1).status()));
-  record->Release();
-  EXPECT_FALSE(record->valid());
-  auto empty = ends.there->TryReceive();
-  ASSERT_TRUE(empty.ok()) << empty.status();
-  EXPECT_TRUE(empty->valid());
-  EXPECT_EQ(empty->size(), 0u);
-  empty->Release();
-  auto none = ends.there->TryReceive();
-  ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_FALSE(none->valid());
-  EXPECT_FALSE(ends.there->end_of_file());
-  ends.here->Close();
-  auto end = ends.there->Receive(Soon());
-  ASSERT_TRUE(end.ok()) << end.status();
-  EXPECT_FALSE(end->valid());
-  EXPECT_TRUE(ends.there->end_of_file());
-}
-
-TEST_P(StreamSocketTest, ARecordAboveTheMaximumIsRefusedWithBothNumbersAndTheConnectionLives) {
-  SocketOptions options;
-  options.max_record = 1000;
-  Ends ends = Make(GetParam(), options);
-  EXPECT_EQ(ends.here->max_record(), 1000u);
-  const absl::Status status = ends.here->Reserve(1001).status();
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_NE(status.message().find("1001"), absl::string_view::npos) << status;
-  EXPECT_NE(status.message().find("1000"), absl::string_view::npos) << status;
-  ASSERT_TRUE(ends.here->Reserve(1000).ok());
-  ASSERT_TRUE(ends.here->Commit(1000).ok());
-  EXPECT_EQ(Receive(*ends.there, 1000).size(), 1000u);
-}
-
-TEST_P(StreamSocketTest, BytesAndRecordsShareOneStream) {
-  Ends ends = Make(GetParam());
-  ASSERT_TRUE(ends.here->Write("buffered ", 9).ok());
-  const auto room = ends.here->Reserve(6);
-  ASSERT_TRUE(room.ok()) << room.status();
-  memcpy(*room, "record", 6);
-  ASSERT_TRUE(ends.here->Commit(6).ok());
-  Send(*ends.here, " more");
-  EXPECT_EQ(Receive(*ends.there, 11), "buffered re");
-  auto rest = ends.there->Receive(Soon());
-  ASSERT_TRUE(rest.ok()) << rest.status();
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(rest->data()), rest->size()), "cord");
-  rest->Release();
-  EXPECT_EQ(Receive(*ends.there, 5), " more");
-}
-
-TEST_P(StreamSocketTest, ACommitNeedsItsReservation) {
-  Ends ends = Make(GetParam());
-  EXPECT_TRUE(absl::IsFailedPrecondition(ends.here->Commit(0)));
-  ASSERT_TRUE(ends.here->Reserve(10).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(ends.here->Commit(11)));
-  ASSERT_TRUE(ends.here->Write("x", 1).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(ends.here->Commit(10)));
-  ASSERT_TRUE(ends.here->Flush().ok());
-  EXPECT_EQ(Receive(*ends.there, 1), "x");
-}
-
 // Would reveal (ASan): memory unmapped under a record.
-TEST_P(StreamSocketTest, ARecordInUseOutlivesItsSocketAndThePeers) {
-  Ends ends = Make(GetParam());
-  Send(*ends.there, "in use");
-  auto record = ends.here->Receive(Soon());
-  ASSERT_TRUE(record.ok()) << record.status();
-  ReceivedRecord moved;
-  moved = *std::move(record);
-  EXPECT_FALSE(record->valid());
-  ends.here->Close();
-  EXPECT_TRUE(absl::IsCancelled(ends.here->Receive().status()));
-  ends.here.reset();
-  ends.there.reset();
-  ASSERT_TRUE(moved.valid());
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(moved.data()), moved.size()), "in use");
-}
-
-TEST_P(StreamSocketTest, AReservationStaysWritableAfterClose) {
-  Ends ends = Make(GetParam());
-  const auto room = ends.here->Reserve(100);
-  ASSERT_TRUE(room.ok()) << room.status();
-  ends.here->Close();
-  memset(*room, 1, 100);
-  EXPECT_TRUE(absl::IsCancelled(ends.here->Commit(100)));
-  EXPECT_EQ(ReceiveAll(*ends.there), "");
-}
-
-TEST_P(StreamSocketTest, TheRingHoldsAsManyRecordsInFlightAsWereAskedFor) {
-  SocketOptions options;
-  options.capacity = 4096;
-  options.max_record = 2000;
-  options.records_in_flight = 20;
-  Ends ends = Make(GetParam(), options);
-  EXPECT_EQ(ends.here->max_record(), 2000u);
-  for (int i = 0; i < 20; ++i) {
-    const auto room = ends.here->TryReserve(2000);
-    ASSERT_TRUE(room.ok()) << room.status();
-    ASSERT_NE(*room, nullptr) << i;
-    ASSERT_TRUE(ends.here->Commit(2000).ok());
-  }
-}
 
 TEST_P(StreamSocketTest, KnowsWhoThePeerIs) {
   Ends ends = Make(GetParam());
@@ -538,6 +277,7 @@ TEST_P(StreamSocketTest, KnowsWhoThePeerIs) {
 }
 
 // Would reveal: a close that races with the calls of both threads.
+
 TEST_P(StreamSocketTest, CloseMayComeAtAnyMoment) {
   for (int round = 0; round < 50; ++round) {
     Ends ends = Make(GetParam(), SmallRing());

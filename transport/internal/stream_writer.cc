@@ -116,8 +116,11 @@ absl::Status StreamWriter::Commit(size_t size) {
 
 absl::Status StreamWriter::End(const Deadline* until) {
   if (ended_) return absl::OkStatus();
-  absl::StatusOr<bool> flushed = Flush(until);
-  if (!flushed.ok()) return flushed.status();
+  // With nothing to send nothing can be lost, though the peer may have left already.
+  if (buffered_ > 0) {
+    absl::StatusOr<bool> flushed = Flush(until);
+    if (!flushed.ok()) return flushed.status();
+  }
   connection_.CloseWrite();
   ended_ = true;
   return absl::OkStatus();
