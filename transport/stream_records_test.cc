@@ -117,6 +117,11 @@ TEST_P(StreamRecordsTest, ACommitNeedsItsReservation) {
   EXPECT_TRUE(absl::IsFailedPrecondition(ends.here->Commit(10)));
   ASSERT_TRUE(ends.here->Flush().ok());
   EXPECT_EQ(Receive(*ends.there, 1), "x");
+  ASSERT_TRUE(ends.here->Reserve(10).ok());
+  ASSERT_TRUE(ends.here->Shutdown(ShutdownHow::kWrite).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(ends.here->Commit(10)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ends.here->Reserve(10).status()));
+  EXPECT_EQ(ReceiveAll(*ends.there), "");
 }
 
 TEST_P(StreamRecordsTest, ARecordInUseOutlivesItsSocketAndThePeers) {

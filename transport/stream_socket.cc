@@ -137,6 +137,7 @@ absl::StatusOr<ReceivedRecord> StreamSocket::TryReceive() { return ReceiveUntil(
 
 absl::StatusOr<ReceivedRecord> StreamSocket::ReceiveUntil(const Deadline* until) {
   if (Closed(*core_)) return ClosedHere();
+  if (Record at_once; core_->reader.ReceiveAtOnce(&at_once)) return ReceivedRecord(core_, at_once);
   absl::StatusOr<std::optional<Record>> record = core_->reader.Receive(until);
   if (!record.ok()) return record.status();
   if (!record->has_value()) return ReceivedRecord();

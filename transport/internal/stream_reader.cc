@@ -48,20 +48,18 @@ absl::StatusOr<bool> StreamReader::Next(const Deadline* until) {
   }
 }
 
-void StreamReader::GiveBack() {
-  rest_.reset();
-  connection_.Release();
-}
-
 absl::StatusOr<size_t> StreamReader::Read(void* data, size_t size, const Deadline* until) {
   if (handed_out_) return RecordInUse();
   auto* const bytes = static_cast<uint8_t*>(data);
   size_t copied = 0;
   while (copied < size) {
-    // Waits for the first byte alone.
-    absl::StatusOr<bool> more = copied == 0 ? Next(until) : TryNext() == ReadResult::kRecord;
-    if (!more.ok()) return more.status();
-    if (!*more) break;
+    if (TryNext() != ReadResult::kRecord) {
+      // Waits for the first byte alone.
+      if (copied > 0) break;
+      absl::StatusOr<bool> more = Next(until);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+    }
     const size_t piece = std::min(size - copied, rest_->size);
     if (piece > 0) memcpy(bytes + copied, rest_->data, piece);
     copied += piece;
@@ -79,11 +77,6 @@ absl::StatusOr<std::optional<Record>> StreamReader::Receive(const Deadline* unti
   if (!*more) return std::nullopt;
   handed_out_ = true;
   return *rest_;
-}
-
-void StreamReader::Release() {
-  handed_out_ = false;
-  GiveBack();
 }
 
 void StreamReader::End() {

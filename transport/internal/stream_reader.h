@@ -26,7 +26,20 @@ class StreamReader {
   // The next record, or what Read() has left of it, to be given back by Release(); none at the end
   // of the stream, and for nothing where `until` is null.
   absl::StatusOr<std::optional<Record>> Receive(const Deadline* until);
-  void Release();
+
+  // As Receive(), where there is a whole record at once; else false, and Receive() tells more.
+  bool ReceiveAtOnce(Record* record) {
+    if (handed_out_ || rest_.has_value()) return false;
+    if (connection_.TryReceive(record) != ReadResult::kRecord) return false;
+    rest_ = *record;
+    handed_out_ = true;
+    return true;
+  }
+
+  void Release() {
+    handed_out_ = false;
+    GiveBack();
+  }
 
   bool end_of_stream() const { return end_of_stream_; }
 
@@ -39,7 +52,10 @@ class StreamReader {
   // As Next(), without waiting; kEnd is the end of the stream, or an error.
   ReadResult TryNext();
   absl::StatusOr<bool> AtEnd();
-  void GiveBack();
+  void GiveBack() {
+    rest_.reset();
+    connection_.Release();
+  }
 
   Connection& connection_;
   // What is left of the record that is being read. It is the connection's until GiveBack().

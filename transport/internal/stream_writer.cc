@@ -75,19 +75,24 @@ absl::StatusOr<size_t> StreamWriter::Write(const void* data, size_t size, const 
 }
 
 absl::StatusOr<bool> StreamWriter::Flush(const Deadline* until) {
-  if (absl::Status open = CheckOpen(); !open.ok()) return open;
   reserved_.reset();
-  if (buffered_ == 0) return true;
-  absl::StatusOr<uint8_t*> room = Room(buffered_, until);
-  if (!room.ok()) return room.status();
-  if (*room == nullptr) return false;
-  memcpy(*room, buffer_.get(), buffered_);
+  // Null also at the end: then, and where there is nothing to send, the slow way says how it is.
+  uint8_t* room = buffered_ > 0 ? connection_.TryReserve(buffered_) : nullptr;
+  if (room == nullptr) {
+    if (absl::Status open = CheckOpen(); !open.ok()) return open;
+    if (buffered_ == 0) return true;
+    absl::StatusOr<uint8_t*> waited = Room(buffered_, until);
+    if (!waited.ok()) return waited.status();
+    if (*waited == nullptr) return false;
+    room = *waited;
+  }
+  memcpy(room, buffer_.get(), buffered_);
   connection_.Commit(buffered_);
   buffered_ = 0;
   return true;
 }
 
-absl::StatusOr<uint8_t*> StreamWriter::Reserve(size_t size, const Deadline* until) {
+absl::StatusOr<uint8_t*> StreamWriter::ReserveSlowly(size_t size, const Deadline* until) {
   if (size > max_record_) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a record of ", size, " bytes is larger than the largest, ", max_record_));
@@ -100,18 +105,13 @@ absl::StatusOr<uint8_t*> StreamWriter::Reserve(size_t size, const Deadline* unti
   return room;
 }
 
-absl::Status StreamWriter::Commit(size_t size) {
+absl::Status StreamWriter::WhyNoCommit(size_t size) const {
   if (absl::Status open = CheckOpen(); !open.ok()) return open;
   if (!reserved_.has_value()) {
     return absl::FailedPreconditionError("a commit without a reservation");
   }
-  if (size > *reserved_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a commit of ", size, " bytes into a reservation of ", *reserved_));
-  }
-  reserved_.reset();
-  connection_.Commit(size);
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a commit of ", size, " bytes into a reservation of ", *reserved_));
 }
 
 absl::Status StreamWriter::End(const Deadline* until) {
@@ -123,6 +123,7 @@ absl::Status StreamWriter::End(const Deadline* until) {
   }
   connection_.CloseWrite();
   ended_ = true;
+  reserved_.reset();
   return absl::OkStatus();
 }
 

@@ -39,8 +39,25 @@ class StreamWriter {
   absl::StatusOr<bool> Flush(const Deadline* until);
 
   // Null if there is no room, only where `until` is null.
-  absl::StatusOr<uint8_t*> Reserve(size_t size, const Deadline* until);
-  absl::Status Commit(size_t size);
+  absl::StatusOr<uint8_t*> Reserve(size_t size, const Deadline* until) {
+    if (buffered_ == 0 && size <= max_record_) {
+      // Null also at the end, which ReserveSlowly() finds out.
+      if (uint8_t* const room = connection_.TryReserve(size)) {
+        reserved_ = size;
+        return room;
+      }
+    }
+    return ReserveSlowly(size, until);
+  }
+
+  absl::Status Commit(size_t size) {
+    if (!reserved_.has_value() || size > *reserved_ || connection_.closed()) {
+      return WhyNoCommit(size);
+    }
+    reserved_.reset();
+    connection_.Commit(size);
+    return absl::OkStatus();
+  }
 
   // Flushes, then ends the direction. Idempotent.
   absl::Status End(const Deadline* until);
@@ -49,6 +66,8 @@ class StreamWriter {
   // OK if this direction goes on as far as is known without touching what the peer writes.
   absl::Status CheckOpen() const;
   absl::StatusOr<uint8_t*> Room(size_t size, const Deadline* until);
+  absl::StatusOr<uint8_t*> ReserveSlowly(size_t size, const Deadline* until);
+  absl::Status WhyNoCommit(size_t size) const;
 
   Connection& connection_;
   const size_t max_record_;
