@@ -45,9 +45,8 @@ enum class WaitResult {
 //
 // Thread safety: one thread at a time writes (TryReserve to Commit, WaitWritable, CloseWrite), one
 // thread at a time reads (TryReceive to Release, WaitReadable, CloseRead); the two sides are
-// independent. The callers see
-// to it, with a lock of their own; a wait need not hold the writers' lock as long as only one
-// thread waits for room. Everything else is callable from any thread.
+// independent. The callers see to it, with a lock of their own; a wait need not hold the writers'
+// lock as long as only one thread waits for room. Everything else is callable from any thread.
 //
 // Waits: every wait ends by its deadline, by Interrupt(), by Close() and by the peer's death, at
 // once. (Commit() is no wait, but a hostile server can make its client's write of the doorbell
