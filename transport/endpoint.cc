@@ -14,7 +14,6 @@
 #include "locket/transport/internal/accept_loop.h"
 #include "locket/transport/internal/address.h"
 #include "locket/transport/internal/errno_status.h"
-#include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/handshake.h"
 #include "locket/transport/internal/listening_socket.h"
 #include "locket/transport/internal/shm_connection.h"
@@ -29,12 +28,6 @@ using internal::Segment;
 using internal::ShmConnection;
 using internal::Side;
 using internal::UniqueFd;
-
-absl::Status CheckKernel() {
-  static const bool works = internal::FutexWaitTwoWorks();
-  if (works) return absl::OkStatus();
-  return absl::UnavailableError("this kernel refuses futex_waitv, which came with Linux 5.16");
-}
 
 // A socket connected to the address. A full backlog is waited for, a little at a time: Unix sockets
 // have no way to wait for room in it.
@@ -71,7 +64,6 @@ absl::StatusOr<UniqueFd> ConnectSocket(const Address& address, Deadline deadline
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(const std::string& target,
                                                            ListenOptions options,
                                                            OnConnection on_connection) {
-  if (absl::Status works = CheckKernel(); !works.ok()) return works;
   absl::StatusOr<Address> address = internal::ParseTarget(target);
   if (!address.ok()) return address.status();
   // Tried out here, so that a wrong size is the server's error and not that of each client.
@@ -87,7 +79,6 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(const std::string& ta
 absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
                                                     const ConnectOptions& options,
                                                     Deadline deadline) {
-  if (absl::Status works = CheckKernel(); !works.ok()) return works;
   absl::StatusOr<Address> address = internal::ParseTarget(target);
   if (!address.ok()) return address.status();
   absl::StatusOr<UniqueFd> socket = ConnectSocket(*address, deadline);
@@ -100,7 +91,6 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
 
 absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
                                           const ConnectOptions& connect_options) {
-  if (absl::Status works = CheckKernel(); !works.ok()) return works;
   std::string block;
   if (options.negotiate) {
     absl::StatusOr<std::string> agreed = options.negotiate(connect_options.block);

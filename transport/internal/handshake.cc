@@ -14,12 +14,16 @@
 #include "absl/strings/str_format.h"
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/internal/handshake_messages.h"
+#include "locket/transport/internal/kernel_features.h"
 
 namespace locket::transport::internal {
 namespace {
 
 // A descriptor by which the peer can watch this process; invalid where the kernel refuses one.
-UniqueFd OwnPidfd() { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))); }
+UniqueFd OwnPidfd() {
+  if (!UsedKernelFeatures().pidfd) return UniqueFd();
+  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+}
 
 absl::Status SendWith(int socket, std::string_view bytes, std::initializer_list<int> descriptors) {
   const UniqueFd pidfd = OwnPidfd();

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "locket/transport/internal/errno_status.h"
+#include "locket/transport/internal/kernel_features.h"
 
 namespace locket::transport::internal {
 namespace {
@@ -44,6 +45,9 @@ void TakeControl(struct msghdr& header, SocketMessage& message) {
 
 absl::Status SendMessage(int socket, std::string_view bytes,
                          std::initializer_list<int> descriptors) {
+  if (descriptors.size() != 0 && !UsedKernelFeatures().scm_rights) {
+    return ErrnoStatus(EPERM, "sendmsg(SCM_RIGHTS)");
+  }
   struct iovec part = {const_cast<char*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   struct msghdr header = {};
