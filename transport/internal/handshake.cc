@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,24 @@ namespace {
 UniqueFd OwnPidfd() {
   if (!UsedKernelFeatures().pidfd) return UniqueFd();
   return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+}
+
+// The pidfd that the peer sent of itself, if it did; `what` is the message. A peer may send any
+// descriptor, and epoll must not meet one whose file system could hold it: waitid() looks at the
+// descriptor's kind alone. A pidfd of another process than the peer harms the peer alone, whose
+// connection then ends with that process.
+absl::StatusOr<UniqueFd> TakePidfd(SocketMessage& message, size_t place, const char* what) {
+  if (message.descriptors.size() > place + 1) {
+    return absl::InternalError(absl::StrCat(what, " has ", message.descriptors.size(),
+                                            " descriptors, and not ", place, " or ", place + 1));
+  }
+  if (message.descriptors.size() <= place || !UsedKernelFeatures().pidfd) return UniqueFd();
+  siginfo_t info;
+  const int pidfd = message.descriptors[place].get();
+  const int waited = waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT);
+  if (waited == 0 || errno == ECHILD) return std::move(message.descriptors[place]);
+  if (errno != EBADF) return UniqueFd();  // This kernel has no P_PIDFD.
+  return absl::InternalError(absl::StrCat("the last descriptor of ", what, " is no pidfd"));
 }
 
 absl::Status SendWith(int socket, std::string_view bytes, std::initializer_list<int> descriptors) {
@@ -80,7 +99,7 @@ absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) 
                                                static_cast<uint32_t>(welcome.carrier),
                                                ", and this build has only shared memory (0)"));
   }
-  if (message.descriptors.size() < 2 || message.descriptors.size() > 3) {
+  if (message.descriptors.size() < 2) {
     return absl::InternalError(absl::StrCat("the server's welcome has ", message.descriptors.size(),
                                             " descriptors, and not 2 or 3"));
   }
@@ -119,6 +138,9 @@ absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string&
   Established established;
   established.peer = *message->sender;
   established.peer_block = TailOf<Welcome>(message->bytes);
+  absl::StatusOr<UniqueFd> pidfd = TakePidfd(*message, 2, "the server's welcome");
+  if (!pidfd.ok()) return pidfd.status();
+  established.peer_pidfd = *std::move(pidfd);
   established.doorbell = std::move(message->descriptors[1]);
   absl::StatusOr<std::unique_ptr<Segment>> segment =
       Segment::Map(std::move(message->descriptors[0]), {welcome->ring_size, welcome->ring_offset});
@@ -167,7 +189,7 @@ void AcceptHandshake::Refuse(const absl::Status& why) {
       .IgnoreError();
 }
 
-absl::Status AcceptHandshake::OnHello(const SocketMessage& message) {
+absl::Status AcceptHandshake::OnHello(SocketMessage& message) {
   if (!trusted_.ok()) return trusted_;
   absl::StatusOr<Hello> hello = Decode<Hello>(message.bytes);
   if (!hello.ok()) return hello.status();
@@ -178,6 +200,11 @@ absl::Status AcceptHandshake::OnHello(const SocketMessage& message) {
     return absl::UnavailableError(
         absl::StrCat("words of ", hello->word_size, " bytes of the client are not ", kWordSize));
   }
+  absl::StatusOr<UniqueFd> pidfd = TakePidfd(message, 0, "the client's hello");
+  if (!pidfd.ok()) return pidfd.status();
+  // The kernel's word, where it gives one, rather than the client's.
+  established_.peer_pidfd = ConnectedPidfd(socket());
+  if (!established_.peer_pidfd.valid()) established_.peer_pidfd = *std::move(pidfd);
   established_.peer_block = TailOf<Hello>(message.bytes);
   std::string block;
   if (options_.negotiate) {

@@ -17,7 +17,8 @@ namespace locket::transport::internal {
 
 // What a finished handshake leaves: everything that a connection is made of.
 struct Established {
-  UniqueFd socket;  // Open for the life of the connection.
+  UniqueFd socket;      // Open for the life of the connection.
+  UniqueFd peer_pidfd;  // Not where the kernel has none.
   UniqueFd doorbell;
   std::shared_ptr<Segment> segment;
   PeerIdentity peer;
@@ -55,7 +56,7 @@ class AcceptHandshake {
   Established Take() { return std::move(established_); }
 
  private:
-  absl::Status OnHello(const SocketMessage& message);
+  absl::Status OnHello(SocketMessage& message);
   void Refuse(const absl::Status& why);
   absl::Status OnMapped(const SocketMessage& message);
 

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -107,6 +108,26 @@ TEST(AcceptHandshakeTest, NonsenseIsRefused) {
   }
 }
 
+// Advances a handshake by a Hello with these descriptors.
+absl::Status HelloWith(std::initializer_list<int> descriptors) {
+  SocketPair sockets = MakeSocketPair();
+  const ListenOptions options;
+  AcceptHandshake handshake(std::move(sockets.server), options);
+  EXPECT_TRUE(SendMessage(sockets.client.get(), Encode(Hello()), descriptors).ok());
+  return handshake.Advance().status();
+}
+
+TEST(AcceptHandshakeTest, OnlyAPidfdMayComeWithHello) {
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  ASSERT_TRUE(pidfd.valid());
+  EXPECT_TRUE(HelloWith({pidfd.get()}).ok());
+  const UniqueFd file(open("/dev/null", O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(HelloWith({file.get()}),
+            absl::InternalError("the last descriptor of the client's hello is no pidfd"));
+  EXPECT_EQ(HelloWith({pidfd.get(), pidfd.get()}),
+            absl::InternalError("the client's hello has 2 descriptors, and not 0 or 1"));
+}
+
 TEST(AcceptHandshakeTest, NothingFromTheClientYetIsNoError) {
   SocketPair sockets = MakeSocketPair();
   const ListenOptions options;
@@ -144,8 +165,8 @@ void ReadHello(int socket) {
 
 // A welcome that is right but for what `change` does, with descriptors of the given kind.
 absl::Status ConnectToWelcome(const std::function<void(Welcome&)>& change, int memory = -1,
-                              int bell = -1) {
-  return ConnectTo([&](int socket) {
+                              int bell = -1, int pidfd = -1) {
+  return ConnectTo([=](int socket) mutable {
     ReadHello(socket);
     auto segment = *Segment::Create(4096);
     const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
@@ -155,10 +176,12 @@ absl::Status ConnectToWelcome(const std::function<void(Welcome&)>& change, int m
     welcome.ring_size = segment->geometry().ring_size;
     welcome.ring_offset = segment->geometry().ring_offset;
     change(welcome);
-    EXPECT_TRUE(SendMessage(socket, Encode(welcome),
-                            {memory >= 0 ? memory : segment->descriptor(),
-                             bell >= 0 ? bell : doorbell.get()})
-                    .ok());
+    memory = memory >= 0 ? memory : segment->descriptor();
+    bell = bell >= 0 ? bell : doorbell.get();
+    const absl::Status sent = pidfd >= 0
+                                  ? SendMessage(socket, Encode(welcome), {memory, bell, pidfd})
+                                  : SendMessage(socket, Encode(welcome), {memory, bell});
+    EXPECT_TRUE(sent.ok()) << sent;
   });
 }
 
@@ -230,6 +253,12 @@ TEST(ConnectHandshakeTest, ADoorbellThatIsAPipeIsRefused) {
   const absl::Status status = ConnectToWelcome([](Welcome&) {}, -1, writing.get());
   EXPECT_TRUE(absl::IsInternal(status)) << status;
   EXPECT_NE(status.message().find("no eventfd"), absl::string_view::npos) << status;
+}
+
+TEST(ConnectHandshakeTest, AThirdDescriptorThatIsNoPidfdIsRefused) {
+  const UniqueFd file(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const absl::Status status = ConnectToWelcome([](Welcome&) {}, -1, -1, file.get());
+  EXPECT_EQ(status, absl::InternalError("the last descriptor of the server's welcome is no pidfd"));
 }
 
 TEST(ConnectHandshakeTest, MemoryThatIsNotSealedIsNotMapped) {

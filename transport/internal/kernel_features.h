@@ -19,6 +19,16 @@ struct KernelFeatures {
   bool so_passrights = true;      // SO_PASSRIGHTS (6.16): else strangers' descriptors reach us.
 };
 
+// What Debian 12's kernel has, and the oldest one on which records cross shared memory.
+inline constexpr KernelFeatures kLinux6_1 = {
+    .memfd_noexec_seal = false, .so_peerpidfd = false, .so_passrights = false};
+inline constexpr KernelFeatures kLinux5_1 = {.memfd_noexec_seal = false,
+                                             .futex_waitv = false,
+                                             .nowait_read = false,
+                                             .pidfd = false,
+                                             .so_peerpidfd = false,
+                                             .so_passrights = false};
+
 // What this process uses. Any thread.
 const KernelFeatures& UsedKernelFeatures();
 

@@ -40,7 +40,8 @@ absl::StatusOr<std::unique_ptr<ShmConnection>> ShmConnection::Create(Established
   if (!watch.ok()) return watch.status();
   std::unique_ptr<ShmConnection> connection(new ShmConnection(std::move(established), side, spin));
   absl::StatusOr<uint64_t> id =
-      (*watch)->Add(connection->established_.socket.get(), connection.get());
+      (*watch)->Add(connection->established_.socket.get(),
+                    connection->established_.peer_pidfd.get(), connection.get());
   if (!id.ok()) return id.status();
   connection->watch_ = *watch;
   connection->watch_id_ = *id;

@@ -14,6 +14,11 @@
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/internal/kernel_features.h"
 
+// Newer than Debian 12's kernel headers.
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
 namespace locket::transport::internal {
 namespace {
 
@@ -124,6 +129,16 @@ absl::StatusOr<PeerIdentity> ConnectedPeer(int socket) {
     return ErrnoStatus(errno, "getsockopt(SO_PEERCRED)");
   }
   return PeerIdentity{peer.pid, peer.uid, peer.gid};
+}
+
+UniqueFd ConnectedPidfd(int socket) {
+  int pidfd = -1;
+  socklen_t size = sizeof(pidfd);
+  if (!UsedKernelFeatures().pidfd || !UsedKernelFeatures().so_peerpidfd ||
+      getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) != 0) {
+    return UniqueFd();
+  }
+  return UniqueFd(pidfd);
 }
 
 absl::Status CheckPeer(const PeerIdentity& peer, const char* what) {

@@ -39,6 +39,9 @@ absl::StatusOr<SocketMessage> ReceiveMessage(int socket, size_t max_bytes, Deadl
 // Who connected (on the accepting side), from SO_PEERCRED.
 absl::StatusOr<PeerIdentity> ConnectedPeer(int socket);
 
+// A pidfd of who connected, from SO_PEERPIDFD; invalid where the kernel gives none.
+UniqueFd ConnectedPidfd(int socket);
+
 // Whether a process of this effective uid trusts the peer: its own uid or root. The overflow uid,
 // which stands for every uid that this user namespace does not map, is nobody's.
 absl::Status CheckPeer(const PeerIdentity& peer, const char* what);
