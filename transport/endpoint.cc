@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "locket/transport/internal/accept_loop.h"
 #include "locket/transport/internal/address.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/internal/handshake.h"
 #include "locket/transport/internal/listening_socket.h"
@@ -113,8 +113,9 @@ absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
   Established accepting;
   connecting.socket.Reset(sockets[0]);
   accepting.socket.Reset(sockets[1]);
-  accepting.doorbell.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!accepting.doorbell.valid()) return ErrnoStatus(errno, "eventfd");
+  absl::StatusOr<UniqueFd> doorbell = internal::CreateDoorbell();
+  if (!doorbell.ok()) return doorbell.status();
+  accepting.doorbell = *std::move(doorbell);
   connecting.doorbell.Reset(fcntl(accepting.doorbell.get(), F_DUPFD_CLOEXEC, 0));
   if (!connecting.doorbell.valid()) return ErrnoStatus(errno, "fcntl(F_DUPFD_CLOEXEC)");
   connecting.segment = *std::move(segment);

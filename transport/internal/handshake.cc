@@ -1,8 +1,6 @@
 #include "locket/transport/internal/handshake.h"
 
 #include <errno.h>
-#include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "locket/transport/internal/errno_status.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/handshake_messages.h"
 #include "locket/transport/internal/kernel_features.h"
 
@@ -72,17 +70,6 @@ absl::StatusOr<SocketMessage> ReceiveAnswer(int socket, Deadline deadline) {
   if (!kind.ok()) return kind.status();
   if (*kind == MessageKind::kRefused) return RefusalOf(message->bytes);
   return message;
-}
-
-// Whether the descriptor is an eventfd, or at least nothing that a write could harm: a pipe would
-// raise SIGPIPE, a file would be written to.
-absl::Status CheckDoorbell(int doorbell) {
-  struct stat stat;
-  if (fstat(doorbell, &stat) != 0) return ErrnoStatus(errno, "fstat of the doorbell");
-  // Descriptors without an inode of their own have no type.
-  if ((stat.st_mode & S_IFMT) == 0) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrFormat("the server's doorbell is a file of mode %#o, and no eventfd", stat.st_mode));
 }
 
 absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) {
@@ -217,8 +204,9 @@ absl::Status AcceptHandshake::OnHello(SocketMessage& message) {
   absl::StatusOr<std::unique_ptr<Segment>> segment = Segment::Create(options_.ring_size);
   if (!segment.ok()) return segment.status();
   established_.segment = *std::move(segment);
-  established_.doorbell.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!established_.doorbell.valid()) return ErrnoStatus(errno, "eventfd");
+  absl::StatusOr<UniqueFd> doorbell = CreateDoorbell();
+  if (!doorbell.ok()) return doorbell.status();
+  established_.doorbell = *std::move(doorbell);
 
   const SegmentGeometry& geometry = established_.segment->geometry();
   Welcome welcome;

@@ -1,6 +1,5 @@
 #include "locket/transport/internal/shm_connection.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/spin.h"
 #include "locket/transport/internal/wait_protocol.h"
@@ -71,8 +71,7 @@ void ShmConnection::Commit(size_t size) {
 
 void ShmConnection::WakePeersReader() {
   if (side_ == Side::kConnecting) {
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(established_.doorbell.get(), &one, sizeof(one));
+    RingDoorbell(established_.doorbell.get());
   } else {
     FutexWakeShared(outgoing_.reader_state);
   }
@@ -163,15 +162,6 @@ void ShmConnection::SetEndListener(EndListener* listener) {
   if (listener != nullptr && closed()) listener->OnEnd();
 }
 
-// Lets go a writer whom a hostile server holds in the doorbell's write(). A ring that this takes
-// away is not missed: the server sees the end, and reads what was committed before it.
-void ShmConnection::FreeWriter() {
-  const int doorbell = established_.doorbell.get();
-  fcntl(doorbell, F_SETFL, O_NONBLOCK);
-  uint64_t count;
-  [[maybe_unused]] const ssize_t taken = read(doorbell, &count, sizeof(count));
-}
-
 void ShmConnection::Interrupt() {
   life_.CountInterrupt();
   FutexWakeLocal(life_.interrupts_word());
@@ -197,7 +187,6 @@ void ShmConnection::End(Stage stage, absl::Status reason) {
   if (getpid() != owner_) return;
   // The peer's watch sees the end of file. Not close(): this side's watch still has the descriptor.
   if (stage == Stage::kClosed) shutdown(established_.socket.get(), SHUT_RDWR);
-  if (side_ == Side::kConnecting) FreeWriter();
 }
 
 absl::Status ShmConnection::status() const {

@@ -2,11 +2,8 @@
 // (wait_protocol.h).
 //
 // The accepting side's reader sleeps in the epoll of its WaitSet instead of on the futex: the waker
-// writes the connection's eventfd. That descriptor is shared with the peer, who can make a write of
-// it block, or swallow its edge. So the accepting side neither reads nor writes it: what happens on
-// this side (an end) reaches the WaitSet through EndListener. The connecting side can do no better
-// than write it: a hostile server can hold its client in Commit(), until the connection ends
-// (FreeWriter()).
+// rings the connection's doorbell (doorbell.h). The peer has it too, so this side neither reads nor
+// writes it: what happens on this side (an end) reaches the WaitSet through EndListener.
 #ifndef LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 #define LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 
@@ -82,7 +79,6 @@ class ShmConnection final : public Connection, private PeerWatched {
   void OnPeerGone(absl::Status reason) override;
   void End(Stage stage, absl::Status reason);
   void WakePeersReader();
-  void FreeWriter();
 
   template <typename Ready>
   WaitResult Wait(std::atomic<uint32_t>& state, Deadline deadline, uint32_t interrupts,
