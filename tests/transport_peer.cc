@@ -2,19 +2,27 @@
 //
 //   transport_peer connect TARGET silent|flood|pump|request|hello|fork|try
 //   transport_peer listen TARGET serve|fork|stall
+//   transport_peer as UID GID ...        the same, as another user (root alone can) whose groups
+//   are
+//                                        GID and GID + 1
+//   transport_peer open-for TARGET ...   opens a listening socket, starts the same with its
+//                                        descriptor for DESCRIPTOR, and ends
 //
 // It says "ready" once it has done what its name says, and then does nothing until it is killed;
 // "pump" sends records for ever, "try" says what became of its connection, and ends.
+#include <grp.h>
 #include <poll.h>
-#include <sys/prctl.h>
+#include <spawn.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "locket/transport/endpoint.h"
 #include "locket/transport/internal/address.h"
@@ -62,6 +70,7 @@ int Connect(const std::string& target, const std::string& what) {
       locket::transport::Connect(target, {}, Deadline::After(std::chrono::seconds(10)));
   if (what == "try") {
     puts(connection.status().ToString().c_str());
+    fflush(stdout);
     return 0;
   }
   if (!connection.ok()) return Fail(connection.status());
@@ -111,10 +120,10 @@ int Stall(const std::string& target) {
 
 int Listen(const std::string& target, const std::string& what) {
   if (what == "stall") return Stall(target);
-  std::unique_ptr<Connection> accepted;
+  std::vector<std::unique_ptr<Connection>> accepted;
   auto listener =
       locket::transport::Listener::Listen(target, {}, [&](std::unique_ptr<Connection> connection) {
-        accepted = std::move(connection);
+        accepted.push_back(std::move(connection));
         if (what == "fork") ForkChild();
         puts("accepted");
         fflush(stdout);
@@ -124,10 +133,52 @@ int Listen(const std::string& target, const std::string& what) {
   SleepUntilKilled();
 }
 
+// Listens on `target` as somebody who will not accept.
+int Open(const std::string& target) {
+  const int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  const auto where = locket::transport::internal::ToSocketAddress(
+      *locket::transport::internal::ParseTarget(target));
+  if (bind(listening, where.get(), where.size) != 0 || listen(listening, 1) != 0) return -1;
+  return listening;
+}
+
+int StartFor(const std::string& target, char** argv) {
+  std::string descriptor = "fd:" + std::to_string(Open(target));
+  for (char** each = argv; *each != nullptr; ++each) {
+    if (strcmp(*each, "DESCRIPTOR") == 0) *each = descriptor.data();
+  }
+  pid_t pid;
+  if (posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, argv - 1, environ) != 0) return 2;
+  return 0;
+}
+
+// The parent's death means nothing to a process whose test outlives its parent: the pipe to the
+// test does.
+void EndWithTheTest() {
+  std::thread([] {
+    struct pollfd output = {STDOUT_FILENO, 0, 0};
+    while (poll(&output, 1, -1) != 1) {
+    }
+    _exit(0);
+  }).detach();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (argc > 3 && strcmp(argv[1], "open-for") == 0) return StartFor(argv[2], argv + 3);
+  EndWithTheTest();
+  if (argc > 4 && strcmp(argv[1], "as") == 0) {
+    const gid_t gid = static_cast<gid_t>(atoi(argv[3]));
+    const gid_t groups[] = {gid, gid + 1};
+    if (setgroups(2, groups) != 0 || setgid(gid) != 0 ||
+        setuid(static_cast<uid_t>(atoi(argv[2]))) != 0) {
+      puts("refused");
+      return 3;
+    }
+    argc -= 3;
+    argv += 3;
+  }
   if (argc == 4 && strcmp(argv[1], "connect") == 0) return Connect(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "listen") == 0) return Listen(argv[2], argv[3]);
   return 1;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/internal/handshake.h"
+#include "locket/transport/internal/inherited_socket.h"
 #include "locket/transport/internal/listening_socket.h"
 #include "locket/transport/internal/shm_connection.h"
 
@@ -24,6 +26,7 @@ namespace {
 using internal::Address;
 using internal::ErrnoStatus;
 using internal::Established;
+using internal::ListeningSocket;
 using internal::Segment;
 using internal::ShmConnection;
 using internal::Side;
@@ -59,18 +62,24 @@ absl::StatusOr<UniqueFd> ConnectSocket(const Address& address, Deadline deadline
   return socket;
 }
 
+absl::StatusOr<std::unique_ptr<ListeningSocket>> Open(const std::string& target, mode_t mode) {
+  absl::StatusOr<std::optional<UniqueFd>> inherited = internal::InheritedSocket(target);
+  if (!inherited.ok()) return inherited.status();
+  if (inherited->has_value()) return ListeningSocket::Adopt(**std::move(inherited));
+  absl::StatusOr<Address> address = internal::ParseTarget(target, internal::Use::kListen);
+  if (!address.ok()) return address.status();
+  return ListeningSocket::Listen(*std::move(address), mode);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(const std::string& target,
                                                            ListenOptions options,
                                                            OnConnection on_connection) {
-  absl::StatusOr<Address> address = internal::ParseTarget(target);
-  if (!address.ok()) return address.status();
   // Tried out here, so that a wrong size is the server's error and not that of each client.
   absl::StatusOr<std::unique_ptr<Segment>> trial = Segment::Create(options.ring_size);
   if (!trial.ok()) return trial.status();
-  absl::StatusOr<std::unique_ptr<internal::ListeningSocket>> listening =
-      internal::ListeningSocket::Listen(*std::move(address));
+  absl::StatusOr<std::unique_ptr<ListeningSocket>> listening = Open(target, options.socket_mode);
   if (!listening.ok()) return listening.status();
   return internal::AcceptLoop::Start(*std::move(listening), std::move(options),
                                      std::move(on_connection));
@@ -84,7 +93,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
   absl::StatusOr<UniqueFd> socket = ConnectSocket(*address, deadline);
   if (!socket.ok()) return socket.status();
   absl::StatusOr<Established> established =
-      internal::ConnectHandshake(*std::move(socket), options.block, deadline);
+      internal::ConnectHandshake(*std::move(socket), options, deadline);
   if (!established.ok()) return established.status();
   return ShmConnection::Create(*std::move(established), Side::kConnecting, options.spin);
 }

@@ -56,7 +56,7 @@ class HostileTest : public testing::Test {
 
   // A client that has everything that an honest one has, in its bare hands.
   Established ConnectBare() {
-    auto established = internal::ConnectHandshake(ConnectSocket(), "", Deadline::After(kSoon));
+    auto established = internal::ConnectHandshake(ConnectSocket(), {}, Deadline::After(kSoon));
     EXPECT_TRUE(established.ok()) << established.status();
     return *std::move(established);
   }

@@ -124,7 +124,7 @@ void AcceptLoop::AcceptSome() {
     MakeRoom();
     const uint64_t id = next_id_++;
     const int fd = client.get();
-    const auto handshake = handshakes_.try_emplace(id, std::move(client), options_).first;
+    const auto handshake = handshakes_.try_emplace(id, std::move(client), options_, quota_).first;
     if (absl::Status watched = Watch(epoll_.get(), fd, id); !watched.ok()) {
       LogRefusal(watched);
       Drop(handshake);

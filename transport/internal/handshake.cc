@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "locket/transport/internal/access.h"
 #include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/handshake_messages.h"
 #include "locket/transport/internal/kernel_features.h"
@@ -106,8 +107,9 @@ absl::Status BlockTooLarge(size_t size) {
       absl::StrCat("an opaque block of ", size, " bytes is over ", kMaxBlockSize));
 }
 
-absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
+absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const ConnectOptions& options,
                                              Deadline deadline) {
+  const std::string& block = options.block;
   if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
   const int fd = socket.get();
   if (absl::Status sent = SendWith(fd, Encode(Hello(), block), {}); !sent.ok()) return sent;
@@ -119,7 +121,8 @@ absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string&
   if (!message->sender.has_value()) {
     return absl::PermissionDeniedError("the kernel does not say who the server is");
   }
-  if (absl::Status trusted = CheckPeer(*message->sender, "server"); !trusted.ok()) return trusted;
+  absl::Status trusted = CheckPeer(*message->sender, {}, options.allowed_servers, "server");
+  if (!trusted.ok()) return trusted;
   if (absl::Status checked = CheckWelcome(*welcome, *message); !checked.ok()) return checked;
 
   Established established;
@@ -145,11 +148,12 @@ absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string&
   return established;
 }
 
-AcceptHandshake::AcceptHandshake(UniqueFd socket, const ListenOptions& options)
-    : options_(options), deadline_(Deadline::After(options.handshake_timeout)) {
-  absl::StatusOr<PeerIdentity> peer = ConnectedPeer(socket.get());
-  trusted_ = peer.ok() ? CheckPeer(*peer, "client") : peer.status();
-  if (peer.ok()) established_.peer = *peer;
+AcceptHandshake::AcceptHandshake(UniqueFd socket, const ListenOptions& options,
+                                 std::shared_ptr<Quota> quota)
+    : options_(options),
+      quota_(std::move(quota)),
+      deadline_(Deadline::After(options.handshake_timeout)),
+      trusted_(CheckClient(socket.get(), options.allowed_clients, &established_.peer)) {
   established_.socket = std::move(socket);
 }
 
@@ -201,6 +205,9 @@ absl::Status AcceptHandshake::OnHello(SocketMessage& message) {
     if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
   }
 
+  absl::StatusOr<Quota::Ticket> ticket = quota_->Take(SegmentSize(options_.ring_size));
+  if (!ticket.ok()) return ticket.status();
+  established_.ticket = *std::move(ticket);
   absl::StatusOr<std::unique_ptr<Segment>> segment = Segment::Create(options_.ring_size);
   if (!segment.ok()) return segment.status();
   established_.segment = *std::move(segment);

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "locket/transport/deadline.h"
 #include "locket/transport/endpoint.h"
+#include "locket/transport/internal/quota.h"
 #include "locket/transport/internal/segment.h"
 #include "locket/transport/internal/socket.h"
 #include "locket/transport/internal/unique_fd.h"
@@ -23,6 +24,7 @@ struct Established {
   std::shared_ptr<Segment> segment;
   PeerIdentity peer;
   std::string peer_block;
+  Quota::Ticket ticket;  // The accepting side's.
 };
 
 // The error for an opaque block of more than kMaxBlockSize bytes.
@@ -30,7 +32,7 @@ absl::Status BlockTooLarge(size_t size);
 
 // The connecting side, from a connected socket that has SO_PASSCRED set. Waits for the peer, until
 // the deadline at most.
-absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
+absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const ConnectOptions& options,
                                              Deadline deadline);
 
 // The accepting side of one client: never waits, so that a slow client delays nobody.
@@ -38,7 +40,8 @@ class AcceptHandshake {
  public:
   enum class Progress { kMore, kDone };
 
-  AcceptHandshake(UniqueFd socket, const ListenOptions& options);
+  // `options` must outlive it.
+  AcceptHandshake(UniqueFd socket, const ListenOptions& options, std::shared_ptr<Quota> quota);
 
   int socket() const { return established_.socket.get(); }
 
@@ -61,10 +64,11 @@ class AcceptHandshake {
   absl::Status OnMapped(const SocketMessage& message);
 
   const ListenOptions& options_;
+  const std::shared_ptr<Quota> quota_;
   const Deadline deadline_;
-  absl::Status trusted_;
-  bool welcomed_ = false;
   Established established_;
+  const absl::Status trusted_;
+  bool welcomed_ = false;
 };
 
 }  // namespace locket::transport::internal

@@ -96,6 +96,10 @@ uint8_t* MapTwice(int memory, uint64_t offset, size_t size) {
 
 }  // namespace
 
+uint64_t SegmentSize(uint64_t ring_size) {
+  return SegmentGeometry{ring_size, PageSize()}.segment_size();
+}
+
 absl::StatusOr<std::unique_ptr<Segment>> Segment::Create(uint64_t ring_size) {
   if (!IsRingSize(ring_size)) {
     return absl::InvalidArgumentError(absl::StrCat(

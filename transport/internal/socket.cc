@@ -22,8 +22,6 @@
 namespace locket::transport::internal {
 namespace {
 
-constexpr uid_t kOverflowUid = 65534;
-
 // Control data of one message: descriptors and the sender's credentials.
 constexpr size_t kControlSize =
     CMSG_SPACE(kMaxDescriptors * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred));
@@ -139,14 +137,6 @@ UniqueFd ConnectedPidfd(int socket) {
     return UniqueFd();
   }
   return UniqueFd(pidfd);
-}
-
-absl::Status CheckPeer(const PeerIdentity& peer, const char* what) {
-  const uid_t own = geteuid();
-  if (peer.uid != kOverflowUid && (peer.uid == own || peer.uid == 0)) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("the ", what, " runs as uid ", peer.uid,
-                                                  ", which this process of uid ", own,
-                                                  " does not admit"));
 }
 
 }  // namespace locket::transport::internal

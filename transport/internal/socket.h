@@ -42,10 +42,6 @@ absl::StatusOr<PeerIdentity> ConnectedPeer(int socket);
 // A pidfd of who connected, from SO_PEERPIDFD; invalid where the kernel gives none.
 UniqueFd ConnectedPidfd(int socket);
 
-// Whether a process of this effective uid trusts the peer: its own uid or root. The overflow uid,
-// which stands for every uid that this user namespace does not map, is nobody's.
-absl::Status CheckPeer(const PeerIdentity& peer, const char* what);
-
 }  // namespace locket::transport::internal
 
 #endif  // LOCKET_TRANSPORT_INTERNAL_SOCKET_H_
