@@ -3,9 +3,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -171,6 +173,35 @@ TEST_F(TransportAccessTest, MoreMemoryThanAllowedIsRefusedAndBothNumbersAreTold)
                                    " bytes beside " + segment + " of at most 196608"));
   DropOneOf(1);
   EXPECT_TRUE(ConnectTo(target_).ok());
+}
+
+// CPU time of this process.
+int64_t CpuNanos() {
+  struct timespec used;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec * int64_t{1'000'000'000} + used.tv_nsec;
+}
+
+// Would reveal an accepting thread that spins on a client for whom it has no descriptor.
+TEST_F(TransportAccessTest, AListenerWithoutDescriptorsRestsAndServesLater) {
+  Listen({});
+  TestProcess client(Peer(), {"stopped", "connect", target_, "try"});
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, client.pid(), &info, WSTOPPED), 0);
+  struct rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int64_t used_before = CpuNanos();
+  client.Signal(SIGCONT);
+  // A span to measure in, not to wait for something.
+  const struct timespec span = {0, 300'000'000};
+  nanosleep(&span, nullptr);
+  const int64_t used = CpuNanos() - used_before;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(used, 150'000'000);
+  EXPECT_EQ(client.ReadLine(), "OK");
 }
 
 // ---- Sockets that another process has opened

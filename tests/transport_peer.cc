@@ -5,6 +5,7 @@
 //   transport_peer as UID GID ...        the same, as another user (root alone can) whose groups
 //   are
 //                                        GID and GID + 1
+//   transport_peer stopped ...           the same, once it gets SIGCONT
 //   transport_peer open-for TARGET ...   opens a listening socket, starts the same with its
 //                                        descriptor for DESCRIPTOR, and ends
 //
@@ -12,6 +13,7 @@
 // "pump" sends records for ever, "try" says what became of its connection, and ends.
 #include <grp.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -178,6 +180,11 @@ int main(int argc, char** argv) {
     }
     argc -= 3;
     argv += 3;
+  }
+  if (argc > 2 && strcmp(argv[1], "stopped") == 0) {
+    raise(SIGSTOP);
+    --argc;
+    ++argv;
   }
   if (argc == 4 && strcmp(argv[1], "connect") == 0) return Connect(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "listen") == 0) return Listen(argv[2], argv[3]);

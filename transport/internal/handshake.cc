@@ -46,7 +46,11 @@ absl::StatusOr<UniqueFd> TakePidfd(SocketMessage& message, size_t place, const c
 absl::Status SendWith(int socket, std::string_view bytes, std::initializer_list<int> descriptors) {
   const UniqueFd pidfd = OwnPidfd();
   if (!pidfd.valid()) return SendMessage(socket, bytes, descriptors);
-  if (descriptors.size() == 0) return SendMessage(socket, bytes, {pidfd.get()});
+  if (descriptors.size() == 0) {
+    absl::Status sent = SendMessage(socket, bytes, {pidfd.get()});
+    // A server whose kernel lets it refuse descriptors of strangers has the pidfd from the kernel.
+    return absl::IsPermissionDenied(sent) ? SendMessage(socket, bytes) : sent;
+  }
   return SendMessage(socket, bytes, {descriptors.begin()[0], descriptors.begin()[1], pidfd.get()});
 }
 
@@ -154,6 +158,7 @@ AcceptHandshake::AcceptHandshake(UniqueFd socket, const ListenOptions& options,
       quota_(std::move(quota)),
       deadline_(Deadline::After(options.handshake_timeout)),
       trusted_(CheckClient(socket.get(), options.allowed_clients, &established_.peer)) {
+  if (trusted_.ok()) AllowDescriptors(socket.get(), true);
   established_.socket = std::move(socket);
 }
 

@@ -58,6 +58,9 @@ class AcceptHandshake {
   // After kDone, once.
   Established Take() { return std::move(established_); }
 
+  // To end it before.
+  UniqueFd TakeSocket() { return std::move(established_.socket); }
+
  private:
   absl::Status OnHello(SocketMessage& message);
   void Refuse(const absl::Status& why);

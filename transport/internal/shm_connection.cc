@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "locket/transport/internal/close_aside.h"
 #include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/spin.h"
@@ -51,6 +52,7 @@ absl::StatusOr<std::unique_ptr<ShmConnection>> ShmConnection::Create(Established
 ShmConnection::~ShmConnection() {
   if (watch_ != nullptr) watch_->Remove(watch_id_);
   Close(absl::CancelledError("the connection was destroyed"));
+  if (getpid() == owner_) CloseSocket(std::move(established_.socket));
 }
 
 uint8_t* ShmConnection::TryReserve(size_t size) {
