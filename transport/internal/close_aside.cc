@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <deque>
@@ -20,9 +21,13 @@ constexpr size_t kMaxThreads = 16;
 
 class Closer {
  public:
-  // Leaked on purpose: its threads may run while the process exits.
+  // Leaked on purpose: its threads may run while the process exits. A forked child, which has none
+  // of them, makes one of its own.
   static Closer& Get() {
-    static Closer* const closer = new Closer;
+    static Mutex* const mutex = new Mutex;
+    static Closer* closer = nullptr;
+    MutexLock lock(*mutex);
+    if (closer == nullptr || closer->owner_ != getpid()) closer = new Closer;
     return *closer;
   }
 
@@ -59,6 +64,7 @@ class Closer {
     mutex_.Unlock();
   }
 
+  const pid_t owner_ = getpid();
   Mutex mutex_;
   std::deque<UniqueFd> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t threads_ ABSL_GUARDED_BY(mutex_) = 0;
