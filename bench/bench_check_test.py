@@ -42,7 +42,7 @@ class BenchCheckTest(unittest.TestCase):
                     file.write(content if isinstance(content, str) else json.dumps(content))
             out = io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                status = bench_check.main([*paths, *extra])
+                status = bench_check.main([*paths, "--issue=2", *extra])
             return status, out.getvalue()
 
     def assert_fails(self, rows, *texts):
