@@ -49,9 +49,8 @@ enum class WaitResult {
 // lock as long as only one thread waits for room. Everything else is callable from any thread.
 //
 // Waits: every wait ends by its deadline, by Interrupt(), by Close() and by the peer's death, at
-// once. (Commit() is no wait, but a hostile server can make its client's write of the doorbell
-// block, until the connection ends: FORMAT.md.) Waiting spins for a while before it sleeps
-// (SpinOptions of endpoint.h).
+// once. Commit() never waits. Waiting spins for a while before it sleeps (SpinOptions of
+// endpoint.h).
 //
 // Lifetime: Close() never unmaps: a record in use stays readable until the destructor, which must
 // run after every other call has returned.

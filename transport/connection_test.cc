@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "locket/transport/endpoint.h"
+#include "locket/transport/internal/kernel_features.h"
 #include "locket/transport/mutex.h"
 #include "locket/transport/wait_set.h"
 
@@ -24,7 +25,13 @@ namespace {
 
 constexpr auto kSoon = std::chrono::seconds(10);
 
-enum class Made { kAsPair, kBySocket };
+enum class Made { kAsPair, kBySocket, kOnLinux6_1, kOnLinux5_1 };
+
+const internal::KernelFeatures& FeaturesFor(Made made) {
+  static constexpr internal::KernelFeatures kAll;
+  if (made == Made::kOnLinux6_1) return internal::kLinux6_1;
+  return made == Made::kOnLinux5_1 ? internal::kLinux5_1 : kAll;
+}
 
 std::string UniqueName() {
   static std::atomic<int> count{0};
@@ -62,7 +69,7 @@ Ends MakeBySocket(const ListenOptions& listen, const ConnectOptions& connect) {
 }
 
 Ends Make(Made made, const ListenOptions& listen = {}, const ConnectOptions& connect = {}) {
-  if (made == Made::kBySocket) return MakeBySocket(listen, connect);
+  if (made != Made::kAsPair) return MakeBySocket(listen, connect);
   auto pair = CreatePair(listen, connect);
   EXPECT_TRUE(pair.ok()) << pair.status();
   Ends ends;
@@ -142,12 +149,20 @@ class AcceptingReader {
   Connection& connection_;
 };
 
-class ConnectionTest : public testing::TestWithParam<Made> {};
+class ConnectionTest : public testing::TestWithParam<Made> {
+ private:
+  const internal::ScopedKernelFeatures features_{FeaturesFor(GetParam())};
+};
 
-INSTANTIATE_TEST_SUITE_P(All, ConnectionTest, testing::Values(Made::kAsPair, Made::kBySocket),
-                         [](const auto& info) {
-                           return info.param == Made::kAsPair ? "Pair" : "Socket";
-                         });
+const char* NameOf(const testing::TestParamInfo<Made>& info) {
+  static constexpr const char* kNames[] = {"Pair", "Socket", "Linux6_1", "Linux5_1"};
+  return kNames[static_cast<int>(info.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConnectionTest,
+                         testing::Values(Made::kAsPair, Made::kBySocket, Made::kOnLinux6_1,
+                                         Made::kOnLinux5_1),
+                         NameOf);
 
 TEST_P(ConnectionTest, RecordsArriveWholeAndInOrderInBothDirections) {
   Ends ends = Make(GetParam());

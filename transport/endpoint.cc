@@ -3,19 +3,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "locket/transport/internal/accept_loop.h"
 #include "locket/transport/internal/address.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/errno_status.h"
-#include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/handshake.h"
+#include "locket/transport/internal/inherited_socket.h"
 #include "locket/transport/internal/listening_socket.h"
 #include "locket/transport/internal/shm_connection.h"
 
@@ -25,16 +26,11 @@ namespace {
 using internal::Address;
 using internal::ErrnoStatus;
 using internal::Established;
+using internal::ListeningSocket;
 using internal::Segment;
 using internal::ShmConnection;
 using internal::Side;
 using internal::UniqueFd;
-
-absl::Status CheckKernel() {
-  static const bool works = internal::FutexWaitTwoWorks();
-  if (works) return absl::OkStatus();
-  return absl::UnavailableError("this kernel refuses futex_waitv, which came with Linux 5.16");
-}
 
 // A socket connected to the address. A full backlog is waited for, a little at a time: Unix sockets
 // have no way to wait for room in it.
@@ -66,19 +62,24 @@ absl::StatusOr<UniqueFd> ConnectSocket(const Address& address, Deadline deadline
   return socket;
 }
 
+absl::StatusOr<std::unique_ptr<ListeningSocket>> Open(const std::string& target, mode_t mode) {
+  absl::StatusOr<std::optional<UniqueFd>> inherited = internal::InheritedSocket(target);
+  if (!inherited.ok()) return inherited.status();
+  if (inherited->has_value()) return ListeningSocket::Adopt(**std::move(inherited));
+  absl::StatusOr<Address> address = internal::ParseTarget(target, internal::Use::kListen);
+  if (!address.ok()) return address.status();
+  return ListeningSocket::Listen(*std::move(address), mode);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(const std::string& target,
                                                            ListenOptions options,
                                                            OnConnection on_connection) {
-  if (absl::Status works = CheckKernel(); !works.ok()) return works;
-  absl::StatusOr<Address> address = internal::ParseTarget(target);
-  if (!address.ok()) return address.status();
   // Tried out here, so that a wrong size is the server's error and not that of each client.
   absl::StatusOr<std::unique_ptr<Segment>> trial = Segment::Create(options.ring_size);
   if (!trial.ok()) return trial.status();
-  absl::StatusOr<std::unique_ptr<internal::ListeningSocket>> listening =
-      internal::ListeningSocket::Listen(*std::move(address));
+  absl::StatusOr<std::unique_ptr<ListeningSocket>> listening = Open(target, options.socket_mode);
   if (!listening.ok()) return listening.status();
   return internal::AcceptLoop::Start(*std::move(listening), std::move(options),
                                      std::move(on_connection));
@@ -87,13 +88,12 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(const std::string& ta
 absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
                                                     const ConnectOptions& options,
                                                     Deadline deadline) {
-  if (absl::Status works = CheckKernel(); !works.ok()) return works;
   absl::StatusOr<Address> address = internal::ParseTarget(target);
   if (!address.ok()) return address.status();
   absl::StatusOr<UniqueFd> socket = ConnectSocket(*address, deadline);
   if (!socket.ok()) return socket.status();
   absl::StatusOr<Established> established =
-      internal::ConnectHandshake(*std::move(socket), options.block, deadline);
+      internal::ConnectHandshake(*std::move(socket), options, deadline);
   if (!established.ok()) return established.status();
   if (options.prefault) established->segment->Prefault();
   established->half_close = options.half_close;
@@ -102,7 +102,6 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
 
 absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
                                           const ConnectOptions& connect_options) {
-  if (absl::Status works = CheckKernel(); !works.ok()) return works;
   std::string block;
   if (options.negotiate) {
     absl::StatusOr<std::string> agreed = options.negotiate(connect_options.block);
@@ -125,8 +124,9 @@ absl::StatusOr<ConnectionPair> CreatePair(const ListenOptions& options,
   Established accepting;
   connecting.socket.Reset(sockets[0]);
   accepting.socket.Reset(sockets[1]);
-  accepting.doorbell.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!accepting.doorbell.valid()) return ErrnoStatus(errno, "eventfd");
+  absl::StatusOr<UniqueFd> doorbell = internal::CreateDoorbell();
+  if (!doorbell.ok()) return doorbell.status();
+  accepting.doorbell = *std::move(doorbell);
   connecting.doorbell.Reset(fcntl(accepting.doorbell.get(), F_DUPFD_CLOEXEC, 0));
   if (!connecting.doorbell.valid()) return ErrnoStatus(errno, "fcntl(F_DUPFD_CLOEXEC)");
   connecting.segment = *std::move(segment);

@@ -2,13 +2,17 @@
 #ifndef LOCKET_TRANSPORT_ENDPOINT_H_
 #define LOCKET_TRANSPORT_ENDPOINT_H_
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "locket/transport/connection.h"
@@ -34,6 +38,15 @@ struct SpinOptions {
   std::chrono::nanoseconds rest = std::chrono::milliseconds(1);
 };
 
+// Who may be at the other end, beside processes of this one's effective uid and root: those of the
+// uids, and members of the groups. The kernel says who that is. Of a client all groups count, of a
+// server its real gid. The overflow uid and gid (65534), which stand for all that this user
+// namespace does not map, never count, also if they are named here.
+struct AllowedPeers {
+  std::vector<uid_t> uids;
+  std::vector<gid_t> gids;
+};
+
 // Bytes of the opaque block at most.
 inline constexpr size_t kMaxBlockSize = 1024;
 
@@ -43,6 +56,16 @@ struct ListenOptions {
   // A client that has not finished its handshake by then is dropped.
   std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(10);
   SpinOptions spin;
+  // Clients that are admitted. Those of other users also need the permission to write the socket's
+  // file, which is socket_mode, and to reach it.
+  AllowedPeers allowed_clients;
+  // The mode of the socket's file, whatever the umask.
+  mode_t socket_mode = 0600;
+  // Connections at once, and bytes of their segments (a segment has two rings and a page): a client
+  // beyond it is refused with RESOURCE_EXHAUSTED. Handshakes and connections that the callback got
+  // count, until they are destroyed.
+  size_t max_connections = std::numeric_limits<size_t>::max();
+  uint64_t max_memory = std::numeric_limits<uint64_t>::max();
   // Takes the page faults of a new connection's rings (on this side) before it is handed over,
   // instead of at the first record in each page.
   bool prefault = false;
@@ -63,7 +86,12 @@ class Listener {
   using OnConnection = std::function<void(std::unique_ptr<Connection> connection)>;
 
   // Targets are those of docs/design.md: unix:path, unix:///path, unix-abstract:name, locket:name,
-  // and TCP spellings ("localhost:50051"), which meet on an abstract name.
+  // and TCP spellings ("localhost:50051"), which meet on an abstract name. And two for a socket
+  // that listens already, opened by another process: fd:3 is the descriptor of that number,
+  // systemd:name the one of that name among those that a service manager passed (LISTEN_FDS,
+  // LISTEN_FDNAMES), systemd: the only one. Its type is SOCK_SEQPACKET (ListenSequentialPacket=).
+  // It is duplicated: the descriptor stays the caller's, and so does the socket's file. Several
+  // processes may listen on one.
   //
   // Errors: INVALID_ARGUMENT for an address that cannot be, ALREADY_EXISTS where a live process
   // listens there, RESOURCE_EXHAUSTED, PERMISSION_DENIED, or what the system call said.
@@ -82,6 +110,8 @@ class Listener {
 
 struct ConnectOptions {
   SpinOptions spin;
+  // Servers that are accepted.
+  AllowedPeers allowed_servers;
   // As in ListenOptions.
   bool prefault = false;
   // As in ListenOptions.

@@ -1,8 +1,9 @@
 // Peers that shake hands by the book and then misuse what they were given. Each costs its own
 // connection, and another client of the same server goes on.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/eventfd.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "locket/transport/endpoint.h"
 #include "locket/transport/internal/address.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/handshake.h"
 #include "locket/transport/internal/handshake_messages.h"
@@ -57,7 +59,7 @@ class HostileTest : public testing::Test {
 
   // A client that has everything that an honest one has, in its bare hands.
   Established ConnectBare() {
-    auto established = internal::ConnectHandshake(ConnectSocket(), "", Deadline::After(kSoon));
+    auto established = internal::ConnectHandshake(ConnectSocket(), {}, Deadline::After(kSoon));
     EXPECT_TRUE(established.ok()) << established.status();
     return *std::move(established);
   }
@@ -107,16 +109,10 @@ class HostileTest : public testing::Test {
   std::unique_ptr<Listener> listener_;  // Last: it ends before what its callback uses.
 };
 
-// A doorbell whose next write blocks, if anybody writes it.
-void Spoil(int doorbell) {
-  const uint64_t most = ~uint64_t{1};
-  ASSERT_EQ(write(doorbell, &most, sizeof(most)), 8);
-  ASSERT_EQ(fcntl(doorbell, F_SETFL, 0), 0);
-}
-
-TEST_F(HostileTest, ADoorbellThatBlocksItsWriterStopsNobody) {
+TEST_F(HostileTest, ADoorbellThatBlocksStopsNobody) {
   Established bare = ConnectBare();
-  Spoil(bare.doorbell.get());
+  // Writing it would wait, and it has nothing to report.
+  ASSERT_EQ(fcntl(bare.doorbell.get(), F_SETFL, 0), 0);
   ExpectThatAnHonestClientIsServed();
   bare.socket.Reset();  // Its end must be seen without the bell.
   EXPECT_EQ(NextEnd(), absl::UnavailableError("Socket closed"));
@@ -127,9 +123,8 @@ TEST_F(HostileTest, RingingWithoutRecordsEndsTheConnection) {
   Established bare = ConnectBare();
   std::atomic<bool> over{false};
   std::thread ringing([&] {
-    const uint64_t one = 1;
     while (!over.load()) {
-      ASSERT_EQ(write(bare.doorbell.get(), &one, sizeof(one)), 8);
+      internal::RingDoorbell(bare.doorbell.get());
       std::this_thread::yield();
     }
   });
@@ -172,8 +167,7 @@ TEST_F(HostileTest, AForgedRecordEndsTheConnection) {
   Established bare = ConnectBare();
   const uint64_t word = ~uint64_t{0};
   memcpy(bare.segment->ring(internal::kToAccepting), &word, sizeof(word));
-  const uint64_t one = 1;
-  ASSERT_EQ(write(bare.doorbell.get(), &one, sizeof(one)), 8);
+  internal::RingDoorbell(bare.doorbell.get());
   const absl::Status end = NextEnd();
   EXPECT_TRUE(absl::IsInternal(end)) << end;
   EXPECT_NE(end.message().find("0xffffffffffffffff"), absl::string_view::npos) << end;
@@ -192,6 +186,117 @@ TEST_F(HostileTest, AMessageOnTheSilentSocketEndsTheConnection) {
 TEST_F(HostileTest, SilentHandshakesDelayNobody) {
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 600; ++i) silent.push_back(ConnectSocket());
+  ExpectThatAnHonestClientIsServed();
+}
+
+// A TCP socket whose last close waits for an hour, or for the end of `other`.
+struct LingeringSocket {
+  UniqueFd socket;
+  UniqueFd other;
+};
+
+LingeringSocket MakeLingeringSocket() {
+  const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  struct sockaddr_in where = {};
+  where.sin_family = AF_INET;
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(where);
+  EXPECT_EQ(bind(listening.get(), reinterpret_cast<struct sockaddr*>(&where), size), 0);
+  EXPECT_EQ(getsockname(listening.get(), reinterpret_cast<struct sockaddr*>(&where), &size), 0);
+  EXPECT_EQ(listen(listening.get(), 1), 0);
+  LingeringSocket made{UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), UniqueFd()};
+  EXPECT_EQ(connect(made.socket.get(), reinterpret_cast<struct sockaddr*>(&where), size), 0);
+  made.other.Reset(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  const struct linger linger = {1, 3600};
+  EXPECT_EQ(setsockopt(made.socket.get(), SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+  // What the other end does not take keeps the close waiting.
+  const std::string much(1 << 20, 'x');
+  while (send(made.socket.get(), much.data(), much.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+  }
+  return made;
+}
+
+// Sends the message with a descriptor whose last close waits, once the server's kernel allows it,
+// and closes it here: on a thread of its own, in case the server was faster. The server's close
+// waits until this object goes.
+class SlowToClose {
+ public:
+  SlowToClose(const UniqueFd& socket, const std::string& bytes)
+      : thread_([this, fd = socket.get(), bytes] {
+          const Deadline deadline = Deadline::After(kSoon);
+          absl::Status sent;
+          do {
+            sent = internal::SendMessage(fd, bytes, {lingering_.socket.get()});
+          } while (absl::IsPermissionDenied(sent) && !deadline.passed());
+          lingering_.socket.Reset();
+          EXPECT_TRUE(sent.ok()) << sent;
+        }) {}
+  ~SlowToClose() {
+    lingering_.other.Reset();
+    thread_.join();
+  }
+
+ private:
+  LingeringSocket lingering_ = MakeLingeringSocket();
+  std::thread thread_;
+};
+
+// Would reveal an accepting thread that closes what a client sent: it waits for an hour.
+TEST_F(HostileTest, ADescriptorThatTakesLongToCloseDelaysNobody) {
+  for (const std::string& message :
+       {internal::Encode(internal::Hello()), std::string("nonsense")}) {
+    const UniqueFd socket = ConnectSocket();
+    const SlowToClose slow(socket, message);
+    EXPECT_TRUE(
+        internal::ReceiveMessage(socket.get(), internal::kMaxMessageSize, Deadline::After(kSoon))
+            .ok());
+    ExpectThatAnHonestClientIsServed();
+  }
+}
+
+// Would reveal a user's thread that closes, with its connection, what nobody has received.
+TEST_F(HostileTest, ADescriptorOnTheSilentSocketDelaysNobodyEither) {
+  Established bare = ConnectBare();
+  const SlowToClose slow(bare.socket, "");
+  const absl::Status end = NextEnd();
+  EXPECT_TRUE(absl::IsInternal(end)) << end;
+  MutexLock lock(mutex_);
+  accepted_.clear();
+}
+
+TEST_F(HostileTest, TheKernelRefusesDescriptorsOfWhoIsNotAdmitted) {
+  int value = 0;
+  socklen_t size = sizeof(value);
+  const UniqueFd socket = ConnectSocket();
+  constexpr int kPassRights = 83;
+  if (getsockopt(socket.get(), SOL_SOCKET, kPassRights, &value, &size) != 0) {
+    GTEST_SKIP() << "this kernel has no SO_PASSRIGHTS";
+  }
+  internal::UniqueFd listening(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  internal::AllowDescriptors(listening.get(), false);
+  const auto where = internal::ToSocketAddress(*internal::ParseTarget(target_ + "-bare"));
+  ASSERT_EQ(bind(listening.get(), where.get(), where.size), 0);
+  ASSERT_EQ(listen(listening.get(), 1), 0);
+  const UniqueFd client(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(connect(client.get(), where.get(), where.size), 0);
+  EXPECT_TRUE(absl::IsPermissionDenied(internal::SendMessage(client.get(), "x", {0})));
+  const UniqueFd accepted(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_TRUE(absl::IsPermissionDenied(internal::SendMessage(client.get(), "x", {0})));
+  internal::AllowDescriptors(accepted.get(), true);
+  EXPECT_TRUE(internal::SendMessage(client.get(), "x", {0}).ok());
+}
+
+TEST_F(HostileTest, ClientsThatHangUpAtAnyMomentDelayNobody) {
+  for (int i = 0; i < 200; ++i) {
+    const UniqueFd socket = ConnectSocket();
+    if (i % 2 == 1) {
+      ASSERT_TRUE(internal::SendMessage(socket.get(), internal::Encode(internal::Hello())).ok());
+    }
+    if (i % 4 == 3) {
+      internal::ReceiveMessage(socket.get(), internal::kMaxMessageSize, Deadline::After(kSoon))
+          .IgnoreError();
+    }
+  }
   ExpectThatAnHonestClientIsServed();
 }
 

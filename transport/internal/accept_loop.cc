@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "locket/transport/internal/close_aside.h"
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/internal/shm_connection.h"
+#include "locket/transport/internal/socket.h"
 #include "locket/transport/log.h"
 #include "locket/transport/thread.h"
 
@@ -23,6 +25,10 @@ constexpr auto kRest = std::chrono::milliseconds(50);
 
 // Clients in their handshake at once; when more come, the oldest ones go.
 constexpr size_t kMaxHandshakes = 256;
+
+// Descriptors of clients that wait to be closed (close_aside.h) before no more clients are
+// accepted: they are counted against this process's limit.
+constexpr size_t kMaxClosing = 256;
 
 // Clients that are accepted before the others go on.
 constexpr int kAcceptedInTurn = 64;
@@ -50,6 +56,8 @@ absl::StatusOr<std::unique_ptr<AcceptLoop>> AcceptLoop::Start(
   if (!loop->waker_.valid()) return ErrnoStatus(errno, "eventfd");
   absl::Status watched = Watch(loop->epoll_.get(), loop->waker_.get(), kWaker);
   if (!watched.ok()) return watched;
+  // Until a client is admitted.
+  AllowDescriptors(loop->listening_->descriptor(), false);
   watched = Watch(loop->epoll_.get(), loop->listening_->descriptor(), kListening);
   if (!watched.ok()) return watched;
   absl::StatusOr<std::thread> thread =
@@ -93,6 +101,7 @@ void AcceptLoop::Run() {
     DropLate();
     if (resume_.passed()) WatchListening(true);
   }
+  while (!handshakes_.empty()) Drop(handshakes_.begin());
 }
 
 Deadline AcceptLoop::NextDeadline() const {
@@ -109,6 +118,10 @@ void AcceptLoop::WatchListening(bool on) {
 }
 
 void AcceptLoop::AcceptSome() {
+  if (ClosingAside() > kMaxClosing) {
+    LogRefusal(absl::ResourceExhaustedError("descriptors that clients sent take long to close"));
+    return WatchListening(false);
+  }
   // Not all at once: those in their handshake have a turn in between.
   for (int i = 0; i < kAcceptedInTurn; ++i) {
     UniqueFd client(
@@ -124,7 +137,7 @@ void AcceptLoop::AcceptSome() {
     MakeRoom();
     const uint64_t id = next_id_++;
     const int fd = client.get();
-    const auto handshake = handshakes_.try_emplace(id, std::move(client), options_).first;
+    const auto handshake = handshakes_.try_emplace(id, std::move(client), options_, quota_).first;
     if (absl::Status watched = Watch(epoll_.get(), fd, id); !watched.ok()) {
       LogRefusal(watched);
       Drop(handshake);
@@ -168,6 +181,7 @@ void AcceptLoop::Drop(Handshakes::iterator handshake) {
   if (const int fd = handshake->second.socket(); fd >= 0) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   }
+  CloseSocket(handshake->second.TakeSocket());
   handshakes_.erase(handshake);
 }
 

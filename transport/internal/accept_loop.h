@@ -14,6 +14,7 @@
 #include "locket/transport/endpoint.h"
 #include "locket/transport/internal/handshake.h"
 #include "locket/transport/internal/listening_socket.h"
+#include "locket/transport/internal/quota.h"
 #include "locket/transport/internal/unique_fd.h"
 
 namespace locket::transport::internal {
@@ -42,6 +43,7 @@ class AcceptLoop final : public Listener {
       : owner_(getpid()),
         listening_(std::move(listening)),
         options_(std::move(options)),
+        quota_(std::make_shared<Quota>(options_.max_connections, options_.max_memory)),
         on_connection_(std::move(on_connection)) {}
 
   void Run();
@@ -58,6 +60,7 @@ class AcceptLoop final : public Listener {
   const pid_t owner_;
   std::unique_ptr<ListeningSocket> listening_;
   const ListenOptions options_;
+  const std::shared_ptr<Quota> quota_;
   const OnConnection on_connection_;
   UniqueFd epoll_;
   UniqueFd waker_;

@@ -21,6 +21,7 @@ namespace locket::transport::internal {
 namespace {
 
 constexpr size_t kMaxName = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::string_view kPortPrefix = "locket-tcp/";
 
 bool ConsumePrefix(std::string_view* text, std::string_view prefix) {
   if (text->substr(0, prefix.size()) != prefix) return false;
@@ -70,12 +71,12 @@ absl::StatusOr<Address> AbstractAddress(std::string_view text) {
   return Address{Address::Kind::kAbstract, *std::move(name)};
 }
 
-absl::StatusOr<Address> RuntimeAddress(std::string_view name) {
+absl::StatusOr<Address> RuntimeAddress(std::string_view name, Use use) {
   if (name.empty() || name.find('/') != std::string_view::npos || name[0] == '.') {
     return absl::InvalidArgumentError(
         absl::StrCat("locket:", std::string(name), " is no plain name of a socket"));
   }
-  absl::StatusOr<std::string> directory = RuntimeDirectory();
+  absl::StatusOr<std::string> directory = RuntimeDirectory(use);
   if (!directory.ok()) return directory.status();
   return PathAddress(absl::StrCat(*directory, "/", std::string(name)));
 }
@@ -121,9 +122,9 @@ absl::StatusOr<Address> HostPortAddress(std::string_view text) {
   return PortAddress(static_cast<uint16_t>(number));
 }
 
-// Makes the directory if it is not there, and checks that it is ours alone.
-absl::StatusOr<std::string> PrivateDirectory(std::string path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+// Checks that the directory is ours alone, and makes it where it is to be listened in.
+absl::StatusOr<std::string> PrivateDirectory(std::string path, Use use) {
+  if (use == Use::kListen && mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return ErrnoStatus(errno, absl::StrCat("mkdir(", path, ")"));
   }
   struct stat stat;
@@ -151,10 +152,10 @@ std::string Address::ToString() const {
   return absl::StrCat("localhost:", port);
 }
 
-absl::StatusOr<Address> ParseTarget(const std::string& target) {
+absl::StatusOr<Address> ParseTarget(const std::string& target, Use use) {
   std::string_view text = target;
   if (ConsumePrefix(&text, "unix-abstract:")) return AbstractAddress(text);
-  if (ConsumePrefix(&text, "locket:")) return RuntimeAddress(text);
+  if (ConsumePrefix(&text, "locket:")) return RuntimeAddress(text, use);
   if (ConsumePrefix(&text, "unix:")) {
     // unix:///absolute has an empty authority in front of the path.
     if (text.substr(0, 3) == "///") {
@@ -171,14 +172,14 @@ absl::StatusOr<Address> ParseTarget(const std::string& target) {
   return HostPortAddress(text);
 }
 
-absl::StatusOr<std::string> RuntimeDirectory() {
+absl::StatusOr<std::string> RuntimeDirectory(Use use) {
   if (const char* own = getenv("LOCKET_RUNTIME_DIR"); own != nullptr && *own != '\0') {
-    return PrivateDirectory(own);
+    return PrivateDirectory(own, use);
   }
   if (const char* user = getenv("XDG_RUNTIME_DIR"); user != nullptr && *user != '\0') {
-    return PrivateDirectory(absl::StrCat(user, "/locket"));
+    return PrivateDirectory(absl::StrCat(user, "/locket"), use);
   }
-  if (geteuid() == 0) return PrivateDirectory("/run/locket");
+  if (geteuid() == 0) return PrivateDirectory("/run/locket", use);
   return absl::FailedPreconditionError(
       "locket: targets need a directory: set LOCKET_RUNTIME_DIR or XDG_RUNTIME_DIR");
 }
@@ -194,8 +195,25 @@ SocketAddress ToSocketAddress(const Address& address) {
   return result;
 }
 
+Address FromSocketAddress(const SocketAddress& address) {
+  constexpr size_t kStart = offsetof(sockaddr_un, sun_path);
+  const char* const path = address.address.sun_path;
+  if (address.size <= kStart) return Address();
+  if (path[0] != '\0') {
+    return {Address::Kind::kPath, std::string(path, strnlen(path, address.size - kStart))};
+  }
+  const std::string name(path + 1, address.size - kStart - 1);
+  uint32_t port = 0;
+  if (std::string_view digits = name;
+      ConsumePrefix(&digits, kPortPrefix) && absl::SimpleAtoi(std::string(digits), &port) &&
+      port <= 65535 && PortAddress(static_cast<uint16_t>(port)).name == name) {
+    return PortAddress(static_cast<uint16_t>(port));
+  }
+  return {Address::Kind::kAbstract, name};
+}
+
 Address PortAddress(uint16_t port) {
-  return Address{Address::Kind::kPort, absl::StrCat("locket-tcp/", port), port};
+  return Address{Address::Kind::kPort, absl::StrCat(std::string(kPortPrefix), port), port};
 }
 
 }  // namespace locket::transport::internal

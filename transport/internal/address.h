@@ -30,6 +30,9 @@ struct Address {
   std::string ToString() const;
 };
 
+// What a target is wanted for.
+enum class Use { kConnect, kListen };
+
 // Understands
 //   unix:path  unix:///path             a socket file; no scheme: host:port, see below
 //   unix-abstract:name                  with %xx escapes
@@ -41,11 +44,11 @@ struct Address {
 //
 // Errors: INVALID_ARGUMENT for what cannot be an address (a path over 107 bytes, a NUL in it),
 // UNAVAILABLE for a host that is not this one, FAILED_PRECONDITION where locket: has no directory.
-absl::StatusOr<Address> ParseTarget(const std::string& target);
+absl::StatusOr<Address> ParseTarget(const std::string& target, Use use = Use::kConnect);
 
 // Where `locket:name` lives: $LOCKET_RUNTIME_DIR, else $XDG_RUNTIME_DIR/locket, else for root
-// /run/locket. It is made if need be, and must belong to this user with mode 0700.
-absl::StatusOr<std::string> RuntimeDirectory();
+// /run/locket. It must belong to this user with mode 0700. Who listens makes it if need be.
+absl::StatusOr<std::string> RuntimeDirectory(Use use);
 
 // A socket address and its length, as bind() and connect() want them.
 struct SocketAddress {
@@ -57,6 +60,9 @@ struct SocketAddress {
 
 // `name` must fit: ParseTarget() has checked it.
 SocketAddress ToSocketAddress(const Address& address);
+
+// The address that a socket has; its name is empty where it has none.
+Address FromSocketAddress(const SocketAddress& address);
 
 // The address of `port`.
 Address PortAddress(uint16_t port);

@@ -65,17 +65,20 @@ TEST(AddressTest, LocketTargetsLiveInThePrivateRuntimeDirectory) {
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   ASSERT_EQ(setenv("XDG_RUNTIME_DIR", directory.c_str(), 1), 0);
   ASSERT_EQ(unsetenv("LOCKET_RUNTIME_DIR"), 0);
-  EXPECT_EQ(*RuntimeDirectory(), directory + "/locket");
+  // Who connects does not make it.
+  EXPECT_TRUE(absl::IsUnavailable(RuntimeDirectory(Use::kConnect).status()));
+  EXPECT_EQ(*RuntimeDirectory(Use::kListen), directory + "/locket");
+  EXPECT_EQ(*RuntimeDirectory(Use::kConnect), directory + "/locket");
 
   const std::string own = directory + "/x";
   ASSERT_EQ(setenv("LOCKET_RUNTIME_DIR", own.c_str(), 1), 0);
-  EXPECT_EQ(*RuntimeDirectory(), own);
+  EXPECT_EQ(*RuntimeDirectory(Use::kListen), own);
   EXPECT_FALSE(ParseTarget("locket:").ok());
   EXPECT_FALSE(ParseTarget("locket:a/b").ok());
   EXPECT_FALSE(ParseTarget("locket:..").ok());
 
   ASSERT_EQ(chmod(own.c_str(), 0755), 0);
-  const absl::Status open = RuntimeDirectory().status();
+  const absl::Status open = RuntimeDirectory(Use::kListen).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(open)) << open;
   EXPECT_NE(open.message().find("0700"), absl::string_view::npos);
 }

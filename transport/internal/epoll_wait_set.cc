@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/errno_status.h"
 
 namespace locket::transport::internal {
@@ -36,7 +37,7 @@ absl::Status EpollWaitSet::Add(Connection* connection, void* tag) {
   auto entry = std::make_unique<Entry>(this, shm, tag);
   Entry* const added = entry.get();
   struct epoll_event event = {};
-  event.events = EPOLLIN | EPOLLET;
+  event.events = kDoorbellEvents;
   event.data.ptr = added;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, shm->doorbell(), &event) != 0) {
     return ErrnoStatus(errno, "epoll_ctl(EPOLL_CTL_ADD) of a doorbell");

@@ -1,8 +1,8 @@
-// The WaitSet over one epoll with an eventfd per connection.
+// The WaitSet over one epoll with a doorbell (doorbell.h) per connection.
 //
 // A connection in the set is either hot or parked. Hot ones are polled in turn, without a system
-// call. Parked ones have announced that they sleep (shm_connection.h): their peer rings the
-// eventfd, and epoll reports the edge. The peer has that eventfd too, so nobody on this side reads
+// call. Parked ones have announced that they sleep (shm_connection.h): their peer rings their
+// doorbell, and epoll reports the edge. The peer has that bell too, so nobody on this side reads
 // or writes it; what this side itself wants looked at (a new connection, one that has ended) goes
 // through a list and the set's own waker.
 //

@@ -19,16 +19,21 @@ struct FutexWord {
 // deadline passes, or a signal comes: the caller checks again. Returns at once where a word has
 // already changed. `shared` lies in memory of two processes, `local` in this one's. True if a word
 // had changed or a futex was woken, and not for deadline or signal.
+//
+// Without futex_waitv (before Linux 5.16, or refused by a seccomp filter) it sleeps on the shared
+// word alone, and is known to FutexWakeLocal().
 bool FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline);
 
 // Wakes the one thread that sleeps on the word by the rules of the ring. One, however many a
 // hostile peer lets sleep there.
 void FutexWakeShared(const std::atomic<uint32_t>& word);
-// Wakes everybody who sleeps on the word.
-void FutexWakeLocal(const std::atomic<uint32_t>& word);
 
-// Whether this kernel has futex_waitv (Linux 5.16), and no seccomp filter refuses it.
-bool FutexWaitTwoWorks();
+// Wakes everybody who sleeps on the word, which the caller has changed. Without futex_waitv it
+// wakes the shared words of those who expect another value, again and again until they have left:
+// one that looked at the local word just before its change may not sleep yet. A hostile peer cannot
+// prevent it, as the shared word's value does not matter. Must not be called with a lock that a
+// sleeper takes before it leaves.
+void FutexWakeLocal(const std::atomic<uint32_t>& word);
 
 }  // namespace locket::transport::internal
 

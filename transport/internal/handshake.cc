@@ -1,9 +1,8 @@
 #include "locket/transport/internal/handshake.h"
 
 #include <errno.h>
-#include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,19 +11,46 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "locket/transport/internal/errno_status.h"
+#include "locket/transport/internal/access.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/handshake_messages.h"
+#include "locket/transport/internal/kernel_features.h"
 
 namespace locket::transport::internal {
 namespace {
 
 // A descriptor by which the peer can watch this process; invalid where the kernel refuses one.
-UniqueFd OwnPidfd() { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))); }
+UniqueFd OwnPidfd() {
+  if (!UsedKernelFeatures().pidfd) return UniqueFd();
+  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+}
+
+// The pidfd that the peer sent of itself, if it did; `what` is the message. A peer may send any
+// descriptor, and epoll must not meet one whose file system could hold it: waitid() looks at the
+// descriptor's kind alone. A pidfd of another process than the peer harms the peer alone, whose
+// connection then ends with that process.
+absl::StatusOr<UniqueFd> TakePidfd(SocketMessage& message, size_t place, const char* what) {
+  if (message.descriptors.size() > place + 1) {
+    return absl::InternalError(absl::StrCat(what, " has ", message.descriptors.size(),
+                                            " descriptors, and not ", place, " or ", place + 1));
+  }
+  if (message.descriptors.size() <= place || !UsedKernelFeatures().pidfd) return UniqueFd();
+  siginfo_t info;
+  const int pidfd = message.descriptors[place].get();
+  const int waited = waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | WNOWAIT);
+  if (waited == 0 || errno == ECHILD) return std::move(message.descriptors[place]);
+  if (errno != EBADF) return UniqueFd();  // This kernel has no P_PIDFD.
+  return absl::InternalError(absl::StrCat("the last descriptor of ", what, " is no pidfd"));
+}
 
 absl::Status SendWith(int socket, std::string_view bytes, std::initializer_list<int> descriptors) {
   const UniqueFd pidfd = OwnPidfd();
   if (!pidfd.valid()) return SendMessage(socket, bytes, descriptors);
-  if (descriptors.size() == 0) return SendMessage(socket, bytes, {pidfd.get()});
+  if (descriptors.size() == 0) {
+    absl::Status sent = SendMessage(socket, bytes, {pidfd.get()});
+    // A server whose kernel lets it refuse descriptors of strangers has the pidfd from the kernel.
+    return absl::IsPermissionDenied(sent) ? SendMessage(socket, bytes) : sent;
+  }
   return SendMessage(socket, bytes, {descriptors.begin()[0], descriptors.begin()[1], pidfd.get()});
 }
 
@@ -51,17 +77,6 @@ absl::StatusOr<SocketMessage> ReceiveAnswer(int socket, Deadline deadline) {
   return message;
 }
 
-// Whether the descriptor is an eventfd, or at least nothing that a write could harm: a pipe would
-// raise SIGPIPE, a file would be written to.
-absl::Status CheckDoorbell(int doorbell) {
-  struct stat stat;
-  if (fstat(doorbell, &stat) != 0) return ErrnoStatus(errno, "fstat of the doorbell");
-  // Descriptors without an inode of their own have no type.
-  if ((stat.st_mode & S_IFMT) == 0) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrFormat("the server's doorbell is a file of mode %#o, and no eventfd", stat.st_mode));
-}
-
 absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) {
   absl::StatusOr<uint16_t> version = ChooseVersion(welcome.version, welcome.version);
   if (!version.ok()) return version.status();
@@ -76,7 +91,7 @@ absl::Status CheckWelcome(const Welcome& welcome, const SocketMessage& message) 
                                                static_cast<uint32_t>(welcome.carrier),
                                                ", and this build has only shared memory (0)"));
   }
-  if (message.descriptors.size() < 2 || message.descriptors.size() > 3) {
+  if (message.descriptors.size() < 2) {
     return absl::InternalError(absl::StrCat("the server's welcome has ", message.descriptors.size(),
                                             " descriptors, and not 2 or 3"));
   }
@@ -96,8 +111,9 @@ absl::Status BlockTooLarge(size_t size) {
       absl::StrCat("an opaque block of ", size, " bytes is over ", kMaxBlockSize));
 }
 
-absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
+absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const ConnectOptions& options,
                                              Deadline deadline) {
+  const std::string& block = options.block;
   if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
   const int fd = socket.get();
   if (absl::Status sent = SendWith(fd, Encode(Hello(), block), {}); !sent.ok()) return sent;
@@ -109,12 +125,16 @@ absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string&
   if (!message->sender.has_value()) {
     return absl::PermissionDeniedError("the kernel does not say who the server is");
   }
-  if (absl::Status trusted = CheckPeer(*message->sender, "server"); !trusted.ok()) return trusted;
+  absl::Status trusted = CheckPeer(*message->sender, {}, options.allowed_servers, "server");
+  if (!trusted.ok()) return trusted;
   if (absl::Status checked = CheckWelcome(*welcome, *message); !checked.ok()) return checked;
 
   Established established;
   established.peer = *message->sender;
   established.peer_block = TailOf<Welcome>(message->bytes);
+  absl::StatusOr<UniqueFd> pidfd = TakePidfd(*message, 2, "the server's welcome");
+  if (!pidfd.ok()) return pidfd.status();
+  established.peer_pidfd = *std::move(pidfd);
   established.doorbell = std::move(message->descriptors[1]);
   absl::StatusOr<std::unique_ptr<Segment>> segment =
       Segment::Map(std::move(message->descriptors[0]), {welcome->ring_size, welcome->ring_offset});
@@ -132,11 +152,13 @@ absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string&
   return established;
 }
 
-AcceptHandshake::AcceptHandshake(UniqueFd socket, const ListenOptions& options)
-    : options_(options), deadline_(Deadline::After(options.handshake_timeout)) {
-  absl::StatusOr<PeerIdentity> peer = ConnectedPeer(socket.get());
-  trusted_ = peer.ok() ? CheckPeer(*peer, "client") : peer.status();
-  if (peer.ok()) established_.peer = *peer;
+AcceptHandshake::AcceptHandshake(UniqueFd socket, const ListenOptions& options,
+                                 std::shared_ptr<Quota> quota)
+    : options_(options),
+      quota_(std::move(quota)),
+      deadline_(Deadline::After(options.handshake_timeout)),
+      trusted_(CheckClient(socket.get(), options.allowed_clients, &established_.peer)) {
+  if (trusted_.ok()) AllowDescriptors(socket.get(), true);
   established_.socket = std::move(socket);
   established_.half_close = options.half_close;
 }
@@ -164,7 +186,7 @@ void AcceptHandshake::Refuse(const absl::Status& why) {
       .IgnoreError();
 }
 
-absl::Status AcceptHandshake::OnHello(const SocketMessage& message) {
+absl::Status AcceptHandshake::OnHello(SocketMessage& message) {
   if (!trusted_.ok()) return trusted_;
   absl::StatusOr<Hello> hello = Decode<Hello>(message.bytes);
   if (!hello.ok()) return hello.status();
@@ -175,6 +197,11 @@ absl::Status AcceptHandshake::OnHello(const SocketMessage& message) {
     return absl::UnavailableError(
         absl::StrCat("words of ", hello->word_size, " bytes of the client are not ", kWordSize));
   }
+  absl::StatusOr<UniqueFd> pidfd = TakePidfd(message, 0, "the client's hello");
+  if (!pidfd.ok()) return pidfd.status();
+  // The kernel's word, where it gives one, rather than the client's.
+  established_.peer_pidfd = ConnectedPidfd(socket());
+  if (!established_.peer_pidfd.valid()) established_.peer_pidfd = *std::move(pidfd);
   established_.peer_block = TailOf<Hello>(message.bytes);
   std::string block;
   if (options_.negotiate) {
@@ -184,11 +211,15 @@ absl::Status AcceptHandshake::OnHello(const SocketMessage& message) {
     if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
   }
 
+  absl::StatusOr<Quota::Ticket> ticket = quota_->Take(SegmentSize(options_.ring_size));
+  if (!ticket.ok()) return ticket.status();
+  established_.ticket = *std::move(ticket);
   absl::StatusOr<std::unique_ptr<Segment>> segment = Segment::Create(options_.ring_size);
   if (!segment.ok()) return segment.status();
   established_.segment = *std::move(segment);
-  established_.doorbell.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!established_.doorbell.valid()) return ErrnoStatus(errno, "eventfd");
+  absl::StatusOr<UniqueFd> doorbell = CreateDoorbell();
+  if (!doorbell.ok()) return doorbell.status();
+  established_.doorbell = *std::move(doorbell);
 
   const SegmentGeometry& geometry = established_.segment->geometry();
   Welcome welcome;

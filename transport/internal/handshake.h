@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "locket/transport/deadline.h"
 #include "locket/transport/endpoint.h"
+#include "locket/transport/internal/quota.h"
 #include "locket/transport/internal/segment.h"
 #include "locket/transport/internal/socket.h"
 #include "locket/transport/internal/unique_fd.h"
@@ -17,11 +18,13 @@ namespace locket::transport::internal {
 
 // What a finished handshake leaves: everything that a connection is made of.
 struct Established {
-  UniqueFd socket;  // Open for the life of the connection.
+  UniqueFd socket;      // Open for the life of the connection.
+  UniqueFd peer_pidfd;  // Not where the kernel has none.
   UniqueFd doorbell;
   std::shared_ptr<Segment> segment;
   PeerIdentity peer;
   std::string peer_block;
+  Quota::Ticket ticket;  // The accepting side's.
   bool half_close = false;  // Whether one direction can end alone: ListenOptions.
 };
 
@@ -30,7 +33,7 @@ absl::Status BlockTooLarge(size_t size);
 
 // The connecting side, from a connected socket that has SO_PASSCRED set. Waits for the peer, until
 // the deadline at most.
-absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const std::string& block,
+absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const ConnectOptions& options,
                                              Deadline deadline);
 
 // The accepting side of one client: never waits, so that a slow client delays nobody.
@@ -38,7 +41,8 @@ class AcceptHandshake {
  public:
   enum class Progress { kMore, kDone };
 
-  AcceptHandshake(UniqueFd socket, const ListenOptions& options);
+  // `options` must outlive it.
+  AcceptHandshake(UniqueFd socket, const ListenOptions& options, std::shared_ptr<Quota> quota);
 
   int socket() const { return established_.socket.get(); }
 
@@ -55,16 +59,20 @@ class AcceptHandshake {
   // After kDone, once.
   Established Take() { return std::move(established_); }
 
+  // To end it before.
+  UniqueFd TakeSocket() { return std::move(established_.socket); }
+
  private:
-  absl::Status OnHello(const SocketMessage& message);
+  absl::Status OnHello(SocketMessage& message);
   void Refuse(const absl::Status& why);
   absl::Status OnMapped(const SocketMessage& message);
 
   const ListenOptions& options_;
+  const std::shared_ptr<Quota> quota_;
   const Deadline deadline_;
-  absl::Status trusted_;
-  bool welcomed_ = false;
   Established established_;
+  const absl::Status trusted_;
+  bool welcomed_ = false;
 };
 
 }  // namespace locket::transport::internal

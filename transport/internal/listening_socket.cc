@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <initializer_list>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -73,19 +75,49 @@ absl::Status CheckDead(const Address& address) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ListeningSocket>> ListeningSocket::Listen(Address address) {
+absl::StatusOr<std::unique_ptr<ListeningSocket>> ListeningSocket::Listen(Address address,
+                                                                         mode_t mode) {
   UniqueFd socket = NewSocket();
   if (!socket.valid()) return ErrnoStatus(errno, "socket(AF_UNIX, SOCK_SEQPACKET)");
   std::unique_ptr<ListeningSocket> listening(
       new ListeningSocket(std::move(address), std::move(socket)));
   absl::Status status = listening->address_.kind == Address::Kind::kPath
-                            ? listening->ListenAtPath()
+                            ? listening->ListenAtPath(mode)
                             : listening->ListenAtName();
   if (!status.ok()) return status;
   return listening;
 }
 
-absl::Status ListeningSocket::ListenAtPath() {
+absl::StatusOr<std::unique_ptr<ListeningSocket>> ListeningSocket::Adopt(UniqueFd socket) {
+  const std::initializer_list<std::tuple<int, int, const char*>> wanted = {
+      {SO_DOMAIN, AF_UNIX, "domain"},
+      {SO_TYPE, SOCK_SEQPACKET, "type"},
+      {SO_ACCEPTCONN, 1, "listening state"}};
+  for (const auto& [option, expected, name] : wanted) {
+    int value = -1;
+    socklen_t size = sizeof(value);
+    if (getsockopt(socket.get(), SOL_SOCKET, option, &value, &size) != 0 || value != expected) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the inherited descriptor is no listening Unix socket of sequenced packets "
+                       "(ListenSequentialPacket=): its ",
+                       name, " is ", value, ", and not ", expected));
+    }
+  }
+  SocketAddress name;
+  name.size = sizeof(name.address);
+  if (getsockname(socket.get(), reinterpret_cast<struct sockaddr*>(&name.address), &name.size) !=
+      0) {
+    return ErrnoStatus(errno, "getsockname");
+  }
+  const int flags = fcntl(socket.get(), F_GETFL);
+  if (flags < 0 || fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return ErrnoStatus(errno, "fcntl(O_NONBLOCK)");
+  }
+  return std::unique_ptr<ListeningSocket>(
+      new ListeningSocket(FromSocketAddress(name), std::move(socket)));
+}
+
+absl::Status ListeningSocket::ListenAtPath(mode_t mode) {
   const std::string& path = address_.name;
   const std::string directory = DirectoryOf(path);
   absl::StatusOr<UniqueFd> lock = LockDirectory(directory);
@@ -110,7 +142,7 @@ absl::Status ListeningSocket::ListenAtPath() {
   }
   absl::Status status = absl::OkStatus();
   struct stat own;
-  if (fchmodat(lock->get(), name.c_str(), 0600, 0) != 0) {
+  if (fchmodat(lock->get(), name.c_str(), mode, 0) != 0) {
     status = ErrnoStatus(errno, absl::StrCat("chmod of a socket in ", directory));
   } else if (listen(socket_.get(), kBacklog) != 0) {
     status = ErrnoStatus(errno, absl::StrCat("listen(", path, ")"));

@@ -16,14 +16,20 @@ namespace locket::transport::internal {
 
 // Socket files: the path of a live server is refused, that of a dead one is taken over, and only
 // our own file is removed at the end. The socket is bound to a temporary name, given its mode
-// (0600, whatever the umask), made to listen and renamed over the path, so that whoever finds the
+// (whatever the umask), made to listen and renamed over the path, so that whoever finds the
 // path can connect; all under a lock on the directory (flock), so that two servers cannot both find
 // it dead.
 class ListeningSocket {
  public:
   // Port 0 takes a free one. Errors: ALREADY_EXISTS where a live process listens, or the path is no
   // socket; what the system call said.
-  static absl::StatusOr<std::unique_ptr<ListeningSocket>> Listen(Address address);
+  static absl::StatusOr<std::unique_ptr<ListeningSocket>> Listen(Address address,
+                                                                 mode_t mode = 0600);
+
+  // A socket that listens already; its file, if it has one, is somebody else's. It becomes
+  // non-blocking for all who share it: several processes may accept its clients. INVALID_ARGUMENT
+  // for what is no listening Unix socket of sequenced packets.
+  static absl::StatusOr<std::unique_ptr<ListeningSocket>> Adopt(UniqueFd socket);
 
   ~ListeningSocket();
   ListeningSocket(const ListeningSocket&) = delete;
@@ -36,7 +42,7 @@ class ListeningSocket {
   ListeningSocket(Address address, UniqueFd socket)
       : owner_(getpid()), address_(std::move(address)), socket_(std::move(socket)) {}
 
-  absl::Status ListenAtPath();
+  absl::Status ListenAtPath(mode_t mode);
   absl::Status ListenAtName();
 
   const pid_t owner_;

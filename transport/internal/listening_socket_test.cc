@@ -56,6 +56,38 @@ TEST_F(ListeningSocketTest, TheFileHasMode0600WhateverTheUmaskAndGoesWithTheList
   EXPECT_EQ(FilesInDirectory(), 0);
 }
 
+TEST_F(ListeningSocketTest, TheModeIsTheOneAskedForWhateverTheUmask) {
+  const mode_t before = umask(077);
+  auto listening = ListeningSocket::Listen({Address::Kind::kPath, path_}, 0666);
+  umask(before);
+  ASSERT_TRUE(listening.ok()) << listening.status();
+  struct stat stat;
+  ASSERT_EQ(lstat(path_.c_str(), &stat), 0);
+  EXPECT_EQ(stat.st_mode & 07777, 0666u);
+}
+
+TEST_F(ListeningSocketTest, AnInheritedSocketKeepsItsFileAndItsAddress) {
+  auto first = Listen();
+  ASSERT_TRUE(first.ok()) << first.status();
+  auto adopted = ListeningSocket::Adopt(UniqueFd(dup((*first)->descriptor())));
+  ASSERT_TRUE(adopted.ok()) << adopted.status();
+  // The name that it was bound to: a socket does not know of a rename.
+  EXPECT_EQ((*adopted)->address().kind, Address::Kind::kPath);
+  adopted->reset();
+  EXPECT_EQ(FilesInDirectory(), 1);
+}
+
+TEST_F(ListeningSocketTest, WhatCannotBeListenedOnIsNotAdopted) {
+  for (const int type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+    const absl::Status status =
+        ListeningSocket::Adopt(UniqueFd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0))).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    const std::string why =
+        type == SOCK_STREAM ? "its type is 1, and not 5" : "its listening state is 0, and not 1";
+    EXPECT_NE(status.message().find(why), absl::string_view::npos) << status;
+  }
+}
+
 TEST_F(ListeningSocketTest, ALivePathIsRefused) {
   auto first = Listen();
   ASSERT_TRUE(first.ok()) << first.status();
@@ -90,6 +122,15 @@ TEST_F(ListeningSocketTest, AMissingDirectoryIsNamed) {
   const absl::Status status = Listen().status();
   EXPECT_NE(status.message().find(directory_ + "/none): No such file"), absl::string_view::npos)
       << status;
+}
+
+TEST(ListeningNameTest, AnInheritedPortIsKnown) {
+  auto first = ListeningSocket::Listen(PortAddress(0));
+  ASSERT_TRUE(first.ok());
+  auto adopted = ListeningSocket::Adopt(UniqueFd(dup((*first)->descriptor())));
+  ASSERT_TRUE(adopted.ok()) << adopted.status();
+  EXPECT_EQ((*adopted)->address().kind, Address::Kind::kPort);
+  EXPECT_EQ((*adopted)->address().port, (*first)->address().port);
 }
 
 TEST(ListeningNameTest, PortZeroTakesAFreePort) {

@@ -14,7 +14,7 @@
 namespace locket::transport::internal {
 namespace {
 
-// What the control socket has to say: OK while the peer is there and silent.
+// What the control socket has to say: OK while it is open and silent.
 absl::Status StateOf(int socket) {
   char byte;
   ssize_t received;
@@ -27,6 +27,12 @@ absl::Status StateOf(int socket) {
   if (received <= 0 && poll(&hung_up, 1, 0) == 1) return absl::UnavailableError("Socket closed");
   return absl::InternalError(
       "the peer sent a message on the control socket, which must stay silent");
+}
+
+// Readable once the last thread of the process has ended: all its stores to shared memory are done.
+bool IsDead(int pidfd) {
+  struct pollfd over = {pidfd, POLLIN, 0};
+  return pidfd >= 0 && poll(&over, 1, 0) == 1;
 }
 
 }  // namespace
@@ -47,7 +53,7 @@ absl::StatusOr<PeerWatch*> PeerWatch::Get() {
   return watch;
 }
 
-absl::StatusOr<uint64_t> PeerWatch::Add(int socket, PeerWatched* watched) {
+absl::StatusOr<uint64_t> PeerWatch::Add(int socket, int pidfd, PeerWatched* watched) {
   MutexLock lock(mutex_);
   const uint64_t id = next_id_++;
   // Edge-triggered: a peer that sends bytes cannot keep the thread awake.
@@ -57,7 +63,13 @@ absl::StatusOr<uint64_t> PeerWatch::Add(int socket, PeerWatched* watched) {
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0) {
     return ErrnoStatus(errno, "epoll_ctl(EPOLL_CTL_ADD) of a control socket");
   }
-  entries_.emplace(id, Entry{socket, watched});
+  const auto entry = entries_.emplace(id, Entry{socket, pidfd, watched}).first;
+  event.events = EPOLLIN | EPOLLET;
+  if (pidfd >= 0 && epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pidfd, &event) != 0) {
+    absl::Status failed = ErrnoStatus(errno, "epoll_ctl(EPOLL_CTL_ADD) of the peer's pidfd");
+    Erase(entry);
+    return failed;
+  }
   return id;
 }
 
@@ -65,8 +77,14 @@ void PeerWatch::Remove(uint64_t id) {
   if (owner_ != getpid()) return;
   MutexLock lock(mutex_);
   const auto entry = entries_.find(id);
-  if (entry == entries_.end()) return;
+  if (entry != entries_.end()) Erase(entry);
+}
+
+void PeerWatch::Erase(Entries::iterator entry) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry->second.socket, nullptr);
+  if (entry->second.pidfd >= 0) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry->second.pidfd, nullptr);
+  }
   entries_.erase(entry);
 }
 
@@ -82,11 +100,12 @@ void PeerWatch::Check(uint64_t id) {
   MutexLock lock(mutex_);
   const auto entry = entries_.find(id);
   if (entry == entries_.end()) return;  // Removed since the event.
+  // The socket first: what it says of a violation is more than that the peer is dead.
   absl::Status state = StateOf(entry->second.socket);
+  if (state.ok() && IsDead(entry->second.pidfd)) state = absl::UnavailableError("Socket closed");
   if (state.ok()) return;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry->second.socket, nullptr);
   PeerWatched* const watched = entry->second.watched;
-  entries_.erase(entry);
+  Erase(entry);
   watched->OnPeerGone(std::move(state));
 }
 

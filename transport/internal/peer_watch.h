@@ -1,4 +1,4 @@
-// How a dead peer is noticed: one thread of the process sleeps on all control sockets.
+// How a dead peer is noticed: one thread of the process sleeps on all control sockets and pidfds.
 #ifndef LOCKET_TRANSPORT_INTERNAL_PEER_WATCH_H_
 #define LOCKET_TRANSPORT_INTERNAL_PEER_WATCH_H_
 
@@ -20,18 +20,19 @@ namespace locket::transport::internal {
 class PeerWatched {
  public:
   // Called once, on the watching thread; must not block or call PeerWatch. `reason` is UNAVAILABLE
-  // for the end of file, INTERNAL for bytes on the socket, which nobody expects.
+  // for the peer's death or end of file, INTERNAL for bytes on the socket, which nobody expects.
   virtual void OnPeerGone(absl::Status reason) = 0;
 
  protected:
   ~PeerWatched() = default;
 };
 
-// Watches control sockets for their end of file: the kernel delivers it at exit, SIGKILL and close,
-// once no process has the peer's socket any more (a forked child of the peer may). A stopped
-// process is not a dead one. The process has one watch, which is leaked on purpose: its thread
-// (locket-watch) sleeps in epoll for as long as the process lives and never delays its exit. A
-// forked child makes a watch of its own.
+// Watches control sockets for their end of file, and pidfds of the peers for their death. Neither
+// is enough: the end of file is all that tells of a close, and comes a little earlier at exit and
+// SIGKILL, but only once no process has the peer's socket any more, and a forked child of the peer
+// may have it for ever. A zombie is dead, a stopped process is not. The process has one watch,
+// which is leaked on purpose: its thread (locket-watch) sleeps in epoll for as long as the process
+// lives and never delays its exit. A forked child makes a watch of its own.
 //
 // Thread safety: any thread.
 class PeerWatch {
@@ -40,8 +41,8 @@ class PeerWatch {
   // call tries again.
   static absl::StatusOr<PeerWatch*> Get();
 
-  // Watches `socket`, which must stay open until Remove().
-  absl::StatusOr<uint64_t> Add(int socket, PeerWatched* watched);
+  // Watches `socket`, and `pidfd` if it is not -1; both must stay open until Remove().
+  absl::StatusOr<uint64_t> Add(int socket, int pidfd, PeerWatched* watched);
 
   // Watches no longer. When it returns, OnPeerGone() of it neither runs nor will run. In a forked
   // child it does nothing: the epoll is the parent's.
@@ -52,17 +53,20 @@ class PeerWatch {
 
   struct Entry {
     int socket;
+    int pidfd;
     PeerWatched* watched;
   };
+  using Entries = std::unordered_map<uint64_t, Entry>;
 
   [[noreturn]] void Run();
   void Check(uint64_t id);
+  void Erase(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const pid_t owner_;
   const UniqueFd epoll_;
   Mutex mutex_;  // Held during OnPeerGone(), so that Remove() waits for it.
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
-  std::unordered_map<uint64_t, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  Entries entries_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace locket::transport::internal

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "locket/transport/internal/errno_status.h"
+#include "locket/transport/internal/kernel_features.h"
 
 // Newer than Debian 12's kernel headers.
 #ifndef MFD_NOEXEC_SEAL
@@ -34,8 +35,12 @@ bool IsRingSize(uint64_t size) {
 
 absl::StatusOr<UniqueFd> CreateMemory(uint64_t size) {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  UniqueFd memory(memfd_create("locket", kFlags | MFD_NOEXEC_SEAL));
-  // Linux before 6.3 does not know MFD_NOEXEC_SEAL.
+  const KernelFeatures& features = UsedKernelFeatures();
+  if (!features.memfd) return ErrnoStatus(ENOSYS, "memfd_create");
+  if (!features.sealing) return ErrnoStatus(EINVAL, "fcntl(memfd, F_ADD_SEALS)");
+  UniqueFd memory;
+  errno = EINVAL;
+  if (features.memfd_noexec_seal) memory.Reset(memfd_create("locket", kFlags | MFD_NOEXEC_SEAL));
   if (!memory.valid() && errno == EINVAL) memory.Reset(memfd_create("locket", kFlags));
   if (!memory.valid()) return ErrnoStatus(errno, "memfd_create");
   if (fchmod(memory.get(), 0600) != 0) return ErrnoStatus(errno, "fchmod(memfd, 0600)");
@@ -90,6 +95,10 @@ uint8_t* MapTwice(int memory, uint64_t offset, size_t size) {
 }
 
 }  // namespace
+
+uint64_t SegmentSize(uint64_t ring_size) {
+  return SegmentGeometry{ring_size, PageSize()}.segment_size();
+}
 
 absl::StatusOr<std::unique_ptr<Segment>> Segment::Create(uint64_t ring_size) {
   if (!IsRingSize(ring_size)) {

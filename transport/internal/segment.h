@@ -21,6 +21,9 @@ struct SegmentGeometry {
   uint64_t segment_size() const { return ring_offset + 2 * ring_size; }
 };
 
+// Of a segment with such rings, where this process makes it.
+uint64_t SegmentSize(uint64_t ring_size);
+
 // A mapped segment. The mapping lasts as long as the object; it is not inherited by fork().
 class Segment {
  public:

@@ -1,6 +1,5 @@
 #include "locket/transport/internal/shm_connection.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "locket/transport/internal/close_aside.h"
+#include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/futex.h"
 #include "locket/transport/internal/wait_protocol.h"
 
@@ -44,7 +45,8 @@ absl::StatusOr<std::unique_ptr<ShmConnection>> ShmConnection::Create(Established
   if (!watch.ok()) return watch.status();
   std::unique_ptr<ShmConnection> connection(new ShmConnection(std::move(established), side, spin));
   absl::StatusOr<uint64_t> id =
-      (*watch)->Add(connection->established_.socket.get(), connection.get());
+      (*watch)->Add(connection->established_.socket.get(),
+                    connection->established_.peer_pidfd.get(), connection.get());
   if (!id.ok()) return id.status();
   connection->watch_ = *watch;
   connection->watch_id_ = *id;
@@ -54,6 +56,7 @@ absl::StatusOr<std::unique_ptr<ShmConnection>> ShmConnection::Create(Established
 ShmConnection::~ShmConnection() {
   if (watch_ != nullptr) watch_->Remove(watch_id_);
   Close(absl::CancelledError("the connection was destroyed"));
+  if (getpid() == owner_) CloseSocket(std::move(established_.socket));
 }
 
 uint8_t* ShmConnection::TryReserve(size_t size) {
@@ -97,8 +100,7 @@ void ShmConnection::WakeReader() {
   if (slept == kParked) {
     FutexWakeShared(outgoing_.reader_state);
   } else if (slept == kParkedAtDoorbell) {
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(established_.doorbell.get(), &one, sizeof(one));
+    RingDoorbell(established_.doorbell.get());
   }
 }
 
@@ -268,15 +270,6 @@ void ShmConnection::SetEndListener(EndListener* listener) {
   if (listener != nullptr && closed()) listener->OnEnd();
 }
 
-// Lets go a writer whom a hostile server holds in the doorbell's write(). A ring that this takes
-// away is not missed: the server sees the end, and reads what was committed before it.
-void ShmConnection::FreeWriter() {
-  const int doorbell = established_.doorbell.get();
-  fcntl(doorbell, F_SETFL, O_NONBLOCK);
-  uint64_t count;
-  [[maybe_unused]] const ssize_t taken = read(doorbell, &count, sizeof(count));
-}
-
 void ShmConnection::Interrupt() {
   life_.CountInterrupt();
   FutexWakeLocal(life_.interrupts_word());
@@ -311,7 +304,6 @@ void ShmConnection::End(Stage stage, absl::Status reason) {
     // The peer's watch sees the end of file. Not close(): this side's watch has the descriptor too.
     shutdown(established_.socket.get(), SHUT_RDWR);
   }
-  if (side_ == Side::kConnecting) FreeWriter();
 }
 
 absl::Status ShmConnection::status() const {

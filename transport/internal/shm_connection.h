@@ -1,12 +1,9 @@
 // A connection over a shared segment: two rings (ring.h), and the waiting on them
 // (wait_protocol.h).
 //
-// In a WaitSet the accepting side's reader sleeps in epoll instead of on the futex: the waker
-// writes the connection's eventfd. That descriptor is shared with the peer, who can make a write of
-// it block, or swallow its edge. So the accepting side neither reads nor writes it: what happens on
-// this side (an end) reaches the WaitSet through EndListener. The connecting side can do no better
-// than write it: a hostile server can hold its client in Commit(), until the connection ends
-// (FreeWriter()).
+// In a WaitSet the accepting side's reader sleeps in epoll instead of on the futex: the waker rings
+// the connection's doorbell (doorbell.h). The peer has it too, so this side neither reads nor writes
+// it: what happens on this side (an end) reaches the WaitSet through EndListener.
 #ifndef LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 #define LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 
@@ -97,7 +94,6 @@ class ShmConnection final : public Connection, private PeerWatched {
   void End(Stage stage, absl::Status reason);
   void WakeReader();
   void WakeWriter(uint64_t head);
-  void FreeWriter();
 
   bool IsThereSoon();
   template <typename Ready>

@@ -11,16 +11,27 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "locket/transport/internal/close_aside.h"
 #include "locket/transport/internal/errno_status.h"
+#include "locket/transport/internal/kernel_features.h"
+
+// Newer than Debian 12's kernel headers.
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 
 namespace locket::transport::internal {
 namespace {
 
-constexpr uid_t kOverflowUid = 65534;
+// The kernel's limit of the descriptors in a message (SCM_MAX_FD).
+constexpr size_t kMaxReceived = 253;
 
 // Control data of one message: descriptors and the sender's credentials.
 constexpr size_t kControlSize =
-    CMSG_SPACE(kMaxDescriptors * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred));
+    CMSG_SPACE(kMaxReceived * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred));
 
 void TakeControl(struct msghdr& header, SocketMessage& message) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
@@ -42,8 +53,22 @@ void TakeControl(struct msghdr& header, SocketMessage& message) {
 
 }  // namespace
 
+SocketMessage& SocketMessage::operator=(SocketMessage&& other) noexcept {
+  std::swap(bytes, other.bytes);
+  std::swap(descriptors, other.descriptors);
+  std::swap(sender, other.sender);
+  return *this;
+}
+
+SocketMessage::~SocketMessage() {
+  for (UniqueFd& each : descriptors) CloseAside(std::move(each));
+}
+
 absl::Status SendMessage(int socket, std::string_view bytes,
                          std::initializer_list<int> descriptors) {
+  if (descriptors.size() != 0 && !UsedKernelFeatures().scm_rights) {
+    return ErrnoStatus(EPERM, "sendmsg(SCM_RIGHTS)");
+  }
   struct iovec part = {const_cast<char*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   struct msghdr header = {};
@@ -88,13 +113,13 @@ absl::StatusOr<std::optional<SocketMessage>> TryReceiveMessage(int socket, size_
   }
   TakeControl(header, message);
   if (received == 0) return absl::UnavailableError("Socket closed");
-  if ((header.msg_flags & MSG_CTRUNC) != 0 && message.descriptors.size() < kMaxDescriptors) {
-    // The kernel could not give us what there was room for.
+  if ((header.msg_flags & MSG_CTRUNC) != 0) {
+    // There was room for all: the kernel had no numbers to give.
     return absl::ResourceExhaustedError("no file descriptor left to receive with");
   }
-  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("a handshake message of more than ", max_bytes,
-                                                   " bytes or ", kMaxDescriptors, " descriptors"));
+  if ((header.msg_flags & MSG_TRUNC) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a handshake message of more than ", max_bytes, " bytes"));
   }
   message.bytes.resize(static_cast<size_t>(received));
   return message;
@@ -122,12 +147,20 @@ absl::StatusOr<PeerIdentity> ConnectedPeer(int socket) {
   return PeerIdentity{peer.pid, peer.uid, peer.gid};
 }
 
-absl::Status CheckPeer(const PeerIdentity& peer, const char* what) {
-  const uid_t own = geteuid();
-  if (peer.uid != kOverflowUid && (peer.uid == own || peer.uid == 0)) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("the ", what, " runs as uid ", peer.uid,
-                                                  ", which this process of uid ", own,
-                                                  " does not admit"));
+void AllowDescriptors(int socket, bool allow) {
+  if (!UsedKernelFeatures().so_passrights) return;
+  const int value = allow ? 1 : 0;
+  setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof(value));
+}
+
+UniqueFd ConnectedPidfd(int socket) {
+  int pidfd = -1;
+  socklen_t size = sizeof(pidfd);
+  if (!UsedKernelFeatures().pidfd || !UsedKernelFeatures().so_peerpidfd ||
+      getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) != 0) {
+    return UniqueFd();
+  }
+  return UniqueFd(pidfd);
 }
 
 }  // namespace locket::transport::internal

@@ -261,11 +261,13 @@ void Execution::Store(const void* word, uint64_t initial, uint64_t value, std::m
 
 // The mutants that do two stores in the wrong order.
 bool Execution::HoldsBack(const void* word, uint64_t value, Role role) {
-  if (!Faulty() || held_back_[self_]) return false;
+  if (!Faulty()) return false;
   const bool held = (role == Role::kWantedHead && !mutant_.wants_before_parking) ||
                     (role == Role::kRingBytes && value == 0 && !mutant_.zeroes_before_publishing);
-  if (held) held_back_[self_].emplace(word, value);
-  return held;
+  if (!held) return false;
+  StoreHeldBack();  // One at a time: the last store before the other one comes too late.
+  held_back_[self_].emplace(word, value);
+  return true;
 }
 
 void Execution::StoreHeldBack() {

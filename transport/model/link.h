@@ -138,8 +138,8 @@ class WriterEnd {
 
   // ShmConnection::WaitWritable().
   Waited WaitForRoom(size_t size, uint32_t interrupts) {
-    const uint64_t wanted = writer_.RoomAt(size);
-    internal::BasicWaitProtocol<Atomics>::WantHead(ring_.control, writer_.NextWake(wanted));
+    const uint64_t wanted = writer_.NextWake(writer_.RoomAt(size));
+    internal::BasicWaitProtocol<Atomics>::WantHead(ring_.control, wanted);
     return side_.Wait(ring_.control.writer_state, interrupts,
                       [&] { return !side_.life().ended() && writer_.ReaderReached(wanted); });
   }
@@ -189,10 +189,13 @@ class ReaderEnd {
     Stage stage = Stage::kOpen;
     if (side_.run().mutant().asks_stage_before_ring) stage = side_.life().stage();
     if (stage == Stage::kClosed) return Received::kEnd;
-    const uint8_t* data;
-    size_t size;
+    const uint8_t* data = nullptr;
+    size_t size = 0;
     const auto peeked = reader_.Peek(&data, &size);
-    if (peeked == Reader::Peeked::kBroken) side_.run().Fail("a word that is none of a record");
+    // No scenario ends one direction alone.
+    if (peeked == Reader::Peeked::kBroken || peeked == Reader::Peeked::kEnd) {
+      side_.run().Fail("a word that is none of a record");
+    }
     if (!side_.run().mutant().asks_stage_before_ring) stage = side_.life().stage();
     if (peeked == Reader::Peeked::kNone) {
       return stage == Stage::kOpen ? Received::kEmpty : Received::kEnd;

@@ -131,20 +131,27 @@ void ReaderParks(Execution& run, int size) {
 }
 
 // A wait for two lines is interrupted; the one for one line that follows must end when one is free.
+// The head is three lines on, one line before a border of the wake-ups: one line is free at that
+// border, two only at the next, where the reader does not come.
 template <typename Atomics>
 void WaitForLess(Execution& run, int size) {
   auto& link = run.New<Link<Atomics>>(run, "", kHoldsSeven);
-  constexpr int kFull = 7;
-  for (int i = 0; i < kFull; ++i) link.writer.TrySend(Word(i));
-  run.AddThread("writer", [&run, &link, size] {
+  constexpr int kTaken = 3;
+  constexpr int kSent = kTaken + 7;
+  for (int i = 0; i < kTaken; ++i) link.writer.TrySend(Word(i));
+  for (int i = 0; i < kTaken; ++i) link.reader.PollFor(Word(i));
+  for (int i = kTaken; i < kSent; ++i) link.writer.TrySend(Word(i));
+  run.AddThread("writer", [&run, &link] {
     const uint32_t interrupts = link.writers_side.life().interrupts();
     link.writers_side.Interrupt();
     run.Check(link.writer.WaitForRoom(kTwoLines, interrupts) == Waited::kInterrupted,
               "was room for two");
-    for (int i = 0; i < size; ++i) link.writer.Send(Word(kFull + i));
+    link.writer.Send(Word(kSent));
   });
   run.AddThread("reader", [&link, size] {
-    for (int i = 0; i < size; ++i) link.reader.PollFor(Word(i));
+    link.reader.PollFor(Word(kTaken));
+    // Further ones, short of the next border.
+    for (int i = 1; i < size; ++i) link.reader.PollFor(Word(kTaken + i));
   });
 }
 

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Runs a program; passes if it ends with 0.
+exec "$@"
