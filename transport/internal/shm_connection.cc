@@ -60,7 +60,7 @@ ShmConnection::~ShmConnection() {
 }
 
 uint8_t* ShmConnection::TryReserve(size_t size) {
-  if (!life_.seems_open() || end_written_) return nullptr;
+  if (!life_.seems_open() || end_written()) return nullptr;
   if (size > max_record()) return nullptr;
   uint8_t* const room = writer_.TryReserve(size);
   if (room != nullptr) return room;
@@ -70,32 +70,41 @@ uint8_t* ShmConnection::TryReserve(size_t size) {
     Close(absl::InternalError("the peer reads no more, which was not agreed on"));
   }
   // A full ring beside a sleeping reader would stay full.
-  WakeReader();
+  Flush();
   return nullptr;
 }
 
 void ShmConnection::Commit(size_t size) {
-  if (!life_.seems_open() || end_written_) return;
+  if (!life_.seems_open() || end_written()) return;
   writer_.Commit(size);
   WakeReader();
 }
 
 void ShmConnection::CommitMore(size_t size) {
-  if (life_.seems_open() && !end_written_) writer_.Commit(size);
+  if (!life_.seems_open() || end_written()) return;
+  writer_.Commit(size);
+  look_due_ = true;
+}
+
+// Not else: a reader that is woken again and again without a record takes its peer for a hostile
+// one.
+void ShmConnection::Flush() {
+  if (look_due_) WakeReader();
 }
 
 void ShmConnection::CloseWrite() {
   if (!established_.half_close || write_closed()) return;
-  end_written_ = true;
+  end_written_.store(true, std::memory_order_relaxed);  // relaxed: see end_written().
   writer_.CommitEnd();
   WakeReader();
 }
 
 bool ShmConnection::write_closed() const {
-  return end_written_ || closed() || (established_.half_close && writer_.ReadsNoMore());
+  return end_written() || closed() || (established_.half_close && writer_.ReadsNoMore());
 }
 
 void ShmConnection::WakeReader() {
+  look_due_ = false;
   const WaitState slept = WaitProtocol::TakeReader(outgoing_, side_ == Side::kConnecting);
   if (slept == kParked) {
     FutexWakeShared(outgoing_.reader_state);
@@ -233,7 +242,7 @@ WaitResult ShmConnection::WaitReadable(Deadline deadline, uint32_t interrupts) {
 }
 
 WaitResult ShmConnection::WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) {
-  if (end_written_) return WaitResult::kClosed;
+  if (end_written()) return WaitResult::kClosed;
   // Not the first head with room: a writer that fills every line as it becomes free asks the reader
   // for its head's line at every record.
   const uint64_t wanted = writer_.NextWake(writer_.RoomAt(size));

@@ -53,7 +53,7 @@ class ShmConnection final : public Connection, private PeerWatched {
   uint8_t* TryReserve(size_t size) override;
   void Commit(size_t size) override;
   void CommitMore(size_t size) override;
-  void Flush() override { WakeReader(); }
+  void Flush() override;
   WaitResult WaitWritable(size_t size, Deadline deadline, uint32_t interrupts) override;
   void CloseWrite() override;
   bool write_closed() const override;
@@ -90,6 +90,9 @@ class ShmConnection final : public Connection, private PeerWatched {
  private:
   ShmConnection(Established established, Side side, SpinOptions spin);
 
+  // relaxed: it orders nothing.
+  bool end_written() const { return end_written_.load(std::memory_order_relaxed); }
+
   void OnPeerGone(absl::Status reason) override;
   void End(Stage stage, absl::Status reason);
   void WakeReader();
@@ -120,7 +123,9 @@ class ShmConnection final : public Connection, private PeerWatched {
   // One thread writes, another reads: lines of their own.
   alignas(64) RingWriter writer_;
   SpinTuner write_tuner_;
-  bool end_written_ = false;  // By CloseWrite().
+  bool look_due_ = false;  // CommitMore() has published what WakeReader() did not follow.
+  // By CloseWrite(); a wait for room, and write_closed(), may look from other threads.
+  std::atomic<bool> end_written_{false};
   alignas(64) RingReader reader_;
   SpinTuner read_tuner_;
   // For IsThereSoon().

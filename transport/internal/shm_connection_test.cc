@@ -152,6 +152,23 @@ TEST(ShmConnectionTest, CommitMoreLeavesASleepingReaderToTheNextCommitFlushOrFul
   EXPECT_EQ(connecting.Rings(), 1u);
 }
 
+// Would reveal a writer whose flushes, or vain attempts in a full ring, end its connection: the
+// reader counts wake-ups without a record.
+TEST(ShmConnectionTest, WithoutANewRecordNeitherAFlushNorAFullRingWakesTheReader) {
+  BareEnd connecting(Side::kConnecting);
+  RingControl& ring = connecting.outgoing();
+  ring.reader_state.store(kParkedAtDoorbell);
+  connecting.connection->Flush();
+  EXPECT_EQ(connecting.Rings(), 0u);
+  while (connecting.connection->TryReserve(0) != nullptr) connecting.connection->Commit(0);
+  EXPECT_EQ(connecting.Rings(), 1u);
+  ring.reader_state.store(kParkedAtDoorbell);
+  EXPECT_EQ(connecting.connection->TryReserve(0), nullptr);
+  connecting.connection->Flush();
+  EXPECT_EQ(connecting.Rings(), 0u);
+  EXPECT_EQ(ring.reader_state.load(), kParkedAtDoorbell);
+}
+
 TEST(ShmConnectionTest, TheAcceptingReaderSaysWhereItSleeps) {
   BareEnd accepting(Side::kAccepting);
   ASSERT_TRUE(accepting.connection->ParkReader());
