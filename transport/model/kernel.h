@@ -14,15 +14,14 @@
 
 namespace locket::transport::model {
 
-// Sleeps while the words have these values: compared and asleep in one step.
-inline void FutexWaitTwo(const Atomic<uint32_t>& word, uint32_t expected,
+// Sleeps while the words have these values: compared and asleep in one step. True if it was woken.
+inline bool FutexWaitTwo(const Atomic<uint32_t>& word, uint32_t expected,
                          const Atomic<uint32_t>& other, uint32_t other_expected) {
   Execution& run = Execution::Current();
   run.Step();
   run.KernelBarrier();
-  if (run.KernelLoad(&word) == expected && run.KernelLoad(&other) == other_expected) {
-    run.Sleep(&word, &other);
-  }
+  return run.KernelLoad(&word) == expected && run.KernelLoad(&other) == other_expected &&
+         run.Sleep(&word, &other);
 }
 
 inline void FutexWake(const Atomic<uint32_t>& word, size_t count) {
