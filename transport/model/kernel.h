@@ -62,7 +62,9 @@ class Doorbell final : public KernelObject {
 // How a process's end reaches the one who watches: what it did before happened before.
 class ProcessEnd {
  public:
-  explicit ProcessEnd(Execution& run) : news_(run) { run.Name(&ended_, "process end", Role::kOther); }
+  explicit ProcessEnd(Execution& run) : news_(run) {
+    run.Name(&ended_, "process end", Role::kOther);
+  }
 
   void Happen() {
     ended_.fetch_add(1, std::memory_order_release);

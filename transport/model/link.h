@@ -1,5 +1,5 @@
-// One direction of a connection in the model: the ring, the waiting protocol and the life that ship,
-// joined as ShmConnection joins them, over the kernel of kernel.h.
+// One direction of a connection in the model: the ring, the waiting protocol and the life that
+// ship, joined as ShmConnection joins them, over the kernel of kernel.h.
 #ifndef LOCKET_TRANSPORT_MODEL_LINK_H_
 #define LOCKET_TRANSPORT_MODEL_LINK_H_
 
@@ -79,9 +79,7 @@ class Side {
       result = interrupted ? Waited::kInterrupted : Waited::kReady;
       return interrupted;
     };
-    const auto sleep = [&] {
-      FutexWaitTwo(state, kParked, life_.interrupts_word(), interrupts);
-    };
+    const auto sleep = [&] { FutexWaitTwo(state, kParked, life_.interrupts_word(), interrupts); };
     using Protocol = internal::BasicWaitProtocol<Atomics>;
     if (run_.mutant().looks_again_once_parked) {
       Protocol::SleepUntil(state, done, sleep);
@@ -138,9 +136,8 @@ class WriterEnd {
   Waited WaitForRoom(size_t size, uint32_t interrupts) {
     const uint64_t wanted = writer_.RoomAt(size);
     internal::BasicWaitProtocol<Atomics>::WantHead(ring_.control, wanted);
-    return side_.Wait(ring_.control.writer_state, interrupts, [&] {
-      return !side_.life().ended() && writer_.ReaderReached(wanted);
-    });
+    return side_.Wait(ring_.control.writer_state, interrupts,
+                      [&] { return !side_.life().ended() && writer_.ReaderReached(wanted); });
   }
 
   // ---- As a caller uses it
