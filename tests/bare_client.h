@@ -35,12 +35,14 @@ class BareClient {
                              const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* response) {
     const internal::Outgoing outgoing(request);
-    mutex_.Lock();
-    connection_->AssertLocked();
+    internal::ClientCall* call;
     bool has_id = false;
-    internal::ClientCall& call = connection_->NewCall(outgoing.size, &has_id);
-    mutex_.Unlock();
-    return internal::RunUnaryCall(*connection_, call, has_id, method, context, outgoing, response);
+    {
+      transport::MutexLock lock(mutex_);
+      connection_->AssertLocked();
+      call = &connection_->NewCall(outgoing.size, &has_id);
+    }
+    return internal::RunUnaryCall(*connection_, *call, has_id, method, context, outgoing, response);
   }
 
  private:

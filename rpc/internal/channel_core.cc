@@ -66,17 +66,19 @@ CallOutcome ChannelCore::Run(const RpcMethod& method, ClientContext& context,
   const Outgoing outgoing(request);
   CallOutcome outcome;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    mutex_.Lock();
-    if (absl::Status status = NeedConnection(context, deadline); !status.ok()) {
-      mutex_.Unlock();
-      return CallTie::cancelled(context) ? Cancelled() : NotConnected(status, target_);
-    }
-    ClientConnection& connection = *connection_;
-    connection.AssertLocked();
+    ClientConnection* connection;
+    ClientCall* call;
     bool has_id = false;
-    ClientCall& call = connection.NewCall(outgoing.size, &has_id);
-    mutex_.Unlock();
-    outcome = RunUnaryCall(connection, call, has_id, method, context, outgoing, response);
+    {
+      MutexLock lock(mutex_);
+      if (absl::Status status = NeedConnection(context, deadline); !status.ok()) {
+        return CallTie::cancelled(context) ? Cancelled() : NotConnected(status, target_);
+      }
+      connection = connection_;
+      connection->AssertLocked();
+      call = &connection->NewCall(outgoing.size, &has_id);
+    }
+    outcome = RunUnaryCall(*connection, *call, has_id, method, context, outgoing, response);
     if (!outcome.not_begun) break;
   }
   return outcome;

@@ -61,7 +61,6 @@ void ClientConnection::UnlockAndDrop() {
 }
 
 ClientCall& ClientConnection::NewCall(size_t size, bool* has_id) {
-  ++holds_;
   ClientCall& call = pool_.Take();
   call.Reset(*this);
   call.owned = true;
@@ -85,6 +84,7 @@ ClientCall& ClientConnection::NewCall(size_t size, bool* has_id) {
     reading_ = true;
     call.leads = true;
   }
+  ++holds_;  // After everything that may throw.
   return call;
 }
 
