@@ -1,8 +1,10 @@
-// The process that is killed in crash_test and restart_test:
+// The other process of crash_test, restart_test and transport_limits_test:
 //
 //   crash_peer connect TARGET LEDGER POINT     a client
 //   crash_peer listen TARGET LEDGER POINT      a server
 //   crash_peer cycle TARGET TIMES              a client that connects and closes, again and again
+//   crash_peer later TARGET                    a client that connects when it gets SIGUSR1
+//   crash_peer serve TARGET                    a server, until it is killed
 //
 // At its point it kills itself (SIGKILL); at the point "none" it goes on until somebody kills it.
 // The points are those of a Moment, and
@@ -193,6 +195,30 @@ int Server(const std::string& target, Ledger* ledger, const std::string& point) 
   for (;;) pause();
 }
 
+int Serve(const std::string& target) {
+  auto server = CrashServer::Start({target, nullptr, nullptr});
+  if (!server.ok()) Fail(server.status().ToString());
+  puts("ready");
+  fflush(stdout);
+  for (;;) pause();
+}
+
+int ConnectLater(const std::string& target) {
+  sigset_t go;
+  sigemptyset(&go);
+  sigaddset(&go, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &go, nullptr);
+  puts("ready");
+  fflush(stdout);
+  int signal = 0;
+  sigwait(&go, &signal);
+  auto connection =
+      locket::transport::Connect(target, {}, Deadline::After(std::chrono::minutes(1)));
+  puts(connection.ok() ? "connected" : connection.status().ToString().c_str());
+  fflush(stdout);
+  for (;;) pause();
+}
+
 int Cycle(const std::string& target, int times) {
   ProcessResources before;
   for (int i = 0; i < times; ++i) {
@@ -220,5 +246,7 @@ int main(int argc, char** argv) {
   if (role == "connect" && argc == 5) return Client(argv[2], Ledger::Map(argv[3]), argv[4]);
   if (role == "listen" && argc == 5) return Server(argv[2], Ledger::Map(argv[3]), argv[4]);
   if (role == "cycle" && argc == 4) return Cycle(argv[2], std::stoi(argv[3]));
+  if (role == "later" && argc == 3) return ConnectLater(argv[2]);
+  if (role == "serve" && argc == 3) return Serve(argv[2]);
   return 1;
 }
