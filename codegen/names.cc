@@ -92,6 +92,7 @@ std::vector<std::string> ServiceNames(const pb::FileDescriptor& file) {
 
 std::vector<std::string> MethodNames(const pb::ServiceDescriptor& service) {
   std::vector<std::string> names;
+  names.reserve(service.method_count());
   for (int i = 0; i < service.method_count(); ++i) names.push_back(service.method(i)->name());
   return Escape(names, {"Service", "Stub", "StubInterface", "channel_", "methods_"});
 }

@@ -14,9 +14,9 @@ packages_test=(
   python3 util-linux
 )
 
-# Besides, what the clang and sanitizer configurations and the format check take.
+# Besides, what the clang, sanitizer and fuzz configurations, the format check and clang-tidy take.
 packages_check=(
-  clang lld llvm libclang-rt-14-dev clang-format
+  clang lld llvm libclang-rt-14-dev clang-format clang-tidy
 )
 
 # missing_packages GROUP...: those of the groups that are not installed, one a line.

@@ -328,11 +328,13 @@ TEST_F(HostileTest, AHotConnectionDoesNotStarveAParkedOne) {
     }
   };
   // Both are known to the set, and parked.
-  while (set_->Wait(Deadline::AfterNanos(20'000'000)) != nullptr) {
-  }
-  {
+  const auto accepted = [this] {
     MutexLock lock(mutex_);
-    ASSERT_EQ(accepted_.size(), 2u);
+    return accepted_.size();
+  };
+  const Deadline deadline = Deadline::After(kSoon);
+  while (accepted() < 2) ASSERT_FALSE(deadline.passed());
+  while (set_->Wait(Deadline::AfterNanos(20'000'000)) != nullptr) {
   }
   for (int i = 0; i < 1000; ++i) send(*hot, 'h');
   bool parked_sent = false;

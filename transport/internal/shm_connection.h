@@ -2,8 +2,8 @@
 // (wait_protocol.h).
 //
 // In a WaitSet the accepting side's reader sleeps in epoll instead of on the futex: the waker rings
-// the connection's doorbell (doorbell.h). The peer has it too, so this side neither reads nor writes
-// it: what happens on this side (an end) reaches the WaitSet through EndListener.
+// the connection's doorbell (doorbell.h). The peer has it too, so this side neither reads nor
+// writes it: what happens on this side (an end) reaches the WaitSet through EndListener.
 #ifndef LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 #define LOCKET_TRANSPORT_INTERNAL_SHM_CONNECTION_H_
 
