@@ -24,7 +24,7 @@ struct Established {
   std::shared_ptr<Segment> segment;
   PeerIdentity peer;
   std::string peer_block;
-  Quota::Ticket ticket;  // The accepting side's.
+  Quota::Ticket ticket;     // The accepting side's.
   bool half_close = false;  // Whether one direction can end alone: ListenOptions.
 };
 

@@ -55,7 +55,8 @@ Execution::End Execution::Run(const std::function<void(Execution&)>& build, cons
   spurious_wakes_ = 0;
   outcome_.clear();
   kernel_.clear();
-  held_back_ = {};
+  for (auto& stores : held_back_) stores.clear();
+  committing_ = {};
   arena_used_ = rings_ = locations_ = 0;
   location_at_ = {};
   word_at_ = {};
@@ -248,15 +249,20 @@ void Execution::Store(const void* word, uint64_t initial, uint64_t value, std::m
   const size_t location = SharedStep(
       word, initial, order == std::memory_order_seq_cst ? Move::kNeither : Move::kEarlier);
   const Role role = role_[location];
-  if (HoldsBack(word, value, role)) return;
-  if (Faulty()) {
-    if (role == Role::kRingBytes && value == 0 && !mutant_.zeroes_at_commit) return;
-    if (role == Role::kHead && value / 64 % 2 == 1 && !mutant_.publishes_each_head) return;
-  }
+  if (LeavesOut(value, role) || HoldsBack(word, value, role)) return;
   order = Weakened(location, order, /*store=*/true);
   Log("store ", memory_.name(location), ", ", OrderName(order), ": ", value);
   memory_.Store(self_, location, value, order);
   if (role == Role::kRingBytes) StoreHeldBack();
+}
+
+// The mutants that do without a store.
+bool Execution::LeavesOut(uint64_t value, Role role) const {
+  if (!Faulty()) return false;
+  if (role == Role::kRingBytes && value == 0) {
+    return committing_[self_] ? !mutant_.zeroes_behind_shortened : !mutant_.zeroes_at_reservation;
+  }
+  return role == Role::kHead && value / 64 % 2 == 1 && !mutant_.publishes_each_head;
 }
 
 // The mutants that do two stores in the wrong order.
@@ -264,19 +270,17 @@ bool Execution::HoldsBack(const void* word, uint64_t value, Role role) {
   if (!Faulty()) return false;
   const bool held = (role == Role::kWantedHead && !mutant_.wants_before_parking) ||
                     (role == Role::kRingBytes && value == 0 && !mutant_.zeroes_before_publishing);
-  if (!held) return false;
-  StoreHeldBack();  // One at a time: the last store before the other one comes too late.
-  held_back_[self_].emplace(word, value);
-  return true;
+  if (held) held_back_[self_].emplace_back(word, value);
+  return held;
 }
 
 void Execution::StoreHeldBack() {
-  if (!held_back_[self_]) return;
-  const auto [word, value] = *held_back_[self_];
-  const size_t location = SharedStep(word, 0, Move::kEarlier);
-  memory_.Store(self_, location, value, std::memory_order_relaxed);
-  Log("store ", memory_.name(location), ", too late: ", value);
-  held_back_[self_].reset();
+  for (const auto& [word, value] : held_back_[self_]) {
+    const size_t location = SharedStep(word, 0, Move::kEarlier);
+    memory_.Store(self_, location, value, std::memory_order_relaxed);
+    Log("store ", memory_.name(location), ", too late: ", value);
+  }
+  held_back_[self_].clear();
 }
 
 uint64_t Execution::FetchAdd(const void* word, uint64_t initial, uint64_t value,
@@ -303,6 +307,11 @@ uint64_t Execution::CompareExchange(const void* word, uint64_t initial, uint64_t
   const size_t location = SharedStep(word, initial, Move::kNeither);
   if (Faulty() && role_[location] == Role::kState && !mutant_.changes_state_to_wake) {
     return memory_.Load(self_, location, failure);
+  }
+  if (Faulty() && role_[location] == Role::kState && !mutant_.changes_only_what_it_saw) {
+    Log("exchange ", memory_.name(location), ", whatever it is -> ", desired);
+    memory_.Exchange(self_, location, desired, success);
+    return expected;
   }
   const uint64_t found =
       memory_.CompareExchange(self_, location, expected, desired, success, failure);

@@ -22,7 +22,6 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,6 +110,8 @@ class Execution final : private Host {
   void Fence(std::memory_order order);
   void SleeperFence();
   void WakerFence();
+  // The ring's Commit() begins, or is over: mutants tell its stores from TryReserve()'s.
+  void Committing(bool begins) { committing_[self_] = begins; }
 
   // Plain accesses of 8 bytes.
   uint64_t Read(const void* word);
@@ -150,7 +151,7 @@ class Execution final : private Host {
   };
 
   static constexpr size_t kArena = size_t{1} << 13;
-  static constexpr uint64_t kMaxSteps = 3000;
+  static constexpr uint64_t kMaxSteps = 1000;
 
   void* Allocate(size_t size, size_t alignment);
   size_t LocationOf(const void* word, uint64_t initial);
@@ -158,6 +159,7 @@ class Execution final : private Host {
   size_t SharedStep(const void* word, uint64_t initial, Move move);
   const Word* FindWord(size_t offset) const;
   bool Faulty() const;
+  bool LeavesOut(uint64_t value, Role role) const;
   bool HoldsBack(const void* word, uint64_t value, Role role);
   void StoreHeldBack();
   std::memory_order Weakened(size_t location, std::memory_order order, bool store) const;
@@ -190,8 +192,9 @@ class Execution final : private Host {
   int spurious_wakes_ = 0;
   std::vector<uint64_t> outcome_;
   std::vector<const KernelObject*> kernel_;
-  // The relaxed store that a mutant holds back, of each thread.
-  std::array<std::optional<std::pair<const void*, uint64_t>>, kMaxThreads> held_back_;
+  // The relaxed stores that a mutant holds back, of each thread.
+  std::array<std::vector<std::pair<const void*, uint64_t>>, kMaxThreads> held_back_;
+  std::array<bool, kMaxThreads> committing_{};
 
   // Shared objects. Each word of 4 bytes may be a location.
   alignas(128) std::array<uint8_t, kArena> arena_{};

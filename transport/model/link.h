@@ -23,6 +23,9 @@ using internal::Stage;
 
 enum class Waited { kReady, kInterrupted, kEnded };
 
+// How often an honest peer wakes a wait without what it waits for (kMaxVainWakes of ShmConnection).
+inline constexpr int kHonestVainWakes = 3;
+
 // The memory of one direction.
 template <typename Atomics>
 struct SharedRing {
@@ -81,7 +84,13 @@ class Side {
       result = interrupted ? Waited::kInterrupted : Waited::kReady;
       return interrupted;
     };
-    const auto sleep = [&] { FutexWaitTwo(state, kParked, life_.interrupts_word(), interrupts); };
+    int vain_wakes = 0;
+    const auto sleep = [&] {
+      const bool woken = FutexWaitTwo(state, kParked, life_.interrupts_word(), interrupts);
+      if (woken && !ready()) {
+        run_.Check(++vain_wakes <= kHonestVainWakes, "an honest peer wakes in vain too often");
+      }
+    };
     using Protocol = internal::BasicWaitProtocol<Atomics>;
     if (run_.mutant().looks_again_once_parked) {
       Protocol::SleepUntil(state, done, sleep);
@@ -113,19 +122,35 @@ class WriterEnd {
   uint8_t* TryReserve(size_t size) {
     uint8_t* const room = writer_.TryReserve(size);
     if (writer_.broken()) side_.run().Fail("the reader's head is impossible");
-    if (room != nullptr && !side_.run().mutant().zeroes_at_commit) {
-      // The mutant: the word behind the largest record that the reservation may become.
-      internal::CommitWordAt<Atomics>(ring_.bytes, ring_.size - 1,
-                                      static_cast<uint64_t>(room - ring_.bytes) -
-                                          internal::kRecordHeaderSize +
-                                          internal::RecordLength(size))
-          .exchange(0, std::memory_order_relaxed);
-    }
+    if (room == nullptr && side_.run().mutant().looks_without_room) Flush();
     return room;
   }
 
-  void Commit(size_t size) {
+  void CommitMore(size_t size) {
+    side_.run().Committing(true);
     writer_.Commit(size);
+    side_.run().Committing(false);
+    look_due_ = true;
+  }
+
+  void Flush() {
+    if (look_due_ || !side_.run().mutant().looks_only_when_due) WakeReader();
+  }
+
+  void Commit(size_t size) {
+    CommitMore(size);
+    WakeReader();
+  }
+
+  void CloseWrite() {
+    writer_.CommitEnd();
+    if (side_.run().mutant().looks_after_end) WakeReader();
+  }
+
+  bool ReadsNoMore() const { return writer_.ReadsNoMore(); }
+
+  void WakeReader() {
+    look_due_ = false;
     switch (internal::BasicWaitProtocol<Atomics>::TakeReader(ring_.control, doorbell_ != nullptr)) {
       case internal::kParked:
         return FutexWake(ring_.control.reader_state, 1);
@@ -138,7 +163,10 @@ class WriterEnd {
 
   // ShmConnection::WaitWritable().
   Waited WaitForRoom(size_t size, uint32_t interrupts) {
-    const uint64_t wanted = writer_.NextWake(writer_.RoomAt(size));
+    const uint64_t part = ring_.size / Atomics::kWakeParts;
+    uint64_t wanted = writer_.NextWake(writer_.RoomAt(size));
+    if (!side_.run().mutant().wants_border_above) wanted = writer_.RoomAt(size) & ~(part - 1);
+    if (!side_.run().mutant().wants_first_border) wanted += part;
     internal::BasicWaitProtocol<Atomics>::WantHead(ring_.control, wanted);
     return side_.Wait(ring_.control.writer_state, interrupts,
                       [&] { return !side_.life().ended() && writer_.ReaderReached(wanted); });
@@ -148,27 +176,42 @@ class WriterEnd {
 
   // A record with `value` in each of its lines, if there is room.
   bool TrySend(uint64_t value, size_t size = sizeof(uint64_t)) {
-    uint8_t* const room = TryReserve(size);
-    if (room == nullptr) return false;
-    for (size_t at = 0; at < size; at += internal::kLine) side_.run().Write(room + at, value);
-    Commit(size);
+    if (!TrySendMore(value, size)) return false;
+    WakeReader();
     return true;
   }
 
-  // The same, and waits for room; false once the connection has ended.
+  // The same, and waits for room; false once the connection has ended, or the reader reads no more.
   bool Send(uint64_t value) {
+    if (!SendMore(value)) return false;
+    WakeReader();
+    return true;
+  }
+
+  // As Send(), but others follow, or Flush().
+  bool SendMore(uint64_t value) {
     for (;;) {
       const uint32_t interrupts = side_.life().interrupts();
-      if (TrySend(value)) return true;
+      if (TrySendMore(value, sizeof(value))) return true;
+      if (ReadsNoMore()) return false;
       if (WaitForRoom(sizeof(value), interrupts) == Waited::kEnded) return false;
     }
   }
 
  private:
+  bool TrySendMore(uint64_t value, size_t size) {
+    uint8_t* const room = TryReserve(size);
+    if (room == nullptr) return false;
+    for (size_t at = 0; at < size; at += internal::kLine) side_.run().Write(room + at, value);
+    CommitMore(size);
+    return true;
+  }
+
   Side<Atomics>& side_;
   SharedRing<Atomics>& ring_;
   Doorbell* const doorbell_;
   internal::BasicRingWriter<Atomics> writer_;
+  bool look_due_ = false;
 };
 
 template <typename Atomics>
@@ -192,10 +235,8 @@ class ReaderEnd {
     const uint8_t* data = nullptr;
     size_t size = 0;
     const auto peeked = reader_.Peek(&data, &size);
-    // No scenario ends one direction alone.
-    if (peeked == Reader::Peeked::kBroken || peeked == Reader::Peeked::kEnd) {
-      side_.run().Fail("a word that is none of a record");
-    }
+    if (peeked == Reader::Peeked::kBroken) side_.run().Fail("a word that is none of a record");
+    if (peeked == Reader::Peeked::kEnd) return Received::kEnd;
     if (!side_.run().mutant().asks_stage_before_ring) stage = side_.life().stage();
     if (peeked == Reader::Peeked::kNone) {
       return stage == Stage::kOpen ? Received::kEmpty : Received::kEnd;
@@ -208,11 +249,28 @@ class ReaderEnd {
   }
 
   void Release() {
-    if (reader_.Release() &&
-        internal::BasicWaitProtocol<Atomics>::TakeWriter(ring_.control, reader_.head())) {
+    const Mutant& mutant = side_.run().mutant();
+    bool at_border = reader_.Release();
+    if (!mutant.looks_at_borders) at_border = false;
+    if (!mutant.looks_past_borders) {
+      at_border = reader_.head() % (ring_.size / Atomics::kWakeParts) == 0;
+    }
+    if (at_border) WakeWriter(reader_.head());
+  }
+
+  void CloseRead() {
+    const uint64_t head = reader_.EndReading();
+    if (side_.run().mutant().looks_after_reading) WakeWriter(head);
+  }
+
+  void WakeWriter(uint64_t head) {
+    if (internal::BasicWaitProtocol<Atomics>::TakeWriter(ring_.control, head)) {
       FutexWake(ring_.control.writer_state, 1);
     }
   }
+
+  // From now on it sleeps at the doorbell, or on the futex.
+  void SleepAt(Doorbell* doorbell) { doorbell_ = doorbell; }
 
   // ShmConnection::WaitReadable() or, with a doorbell, what EpollWaitSet does.
   Waited WaitForRecord(uint32_t interrupts) {
@@ -224,7 +282,8 @@ class ReaderEnd {
     using Protocol = internal::BasicWaitProtocol<Atomics>;
     while (!Readable()) {
       if (!Protocol::Park(
-              state, [&] { return looks && Readable(); }, internal::kParkedAtDoorbell)) {
+              state, [&] { return looks && Readable(); },
+              side_.run().mutant().tells_where_it_parks ? internal::kParkedAtDoorbell : kParked)) {
         break;
       }
       doorbell_->Wait();
@@ -261,7 +320,7 @@ class ReaderEnd {
 
   Side<Atomics>& side_;
   SharedRing<Atomics>& ring_;
-  Doorbell* const doorbell_;
+  Doorbell* doorbell_;
   Reader reader_;
 };
 

@@ -93,6 +93,41 @@ void ShrinkingCommit(Execution& run, int size) {
   });
 }
 
+// Both lines of a reservation were written; then it is given up for one of a line.
+template <typename Atomics>
+void SmallerReservation(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsSeven);
+  run.AddThread("writer", [&run, &link, size] {
+    for (int i = 0; i < size; ++i) {
+      uint8_t* const room = link.writer.TryReserve(kTwoLines);
+      run.Write(room + internal::kLine - internal::kRecordHeaderSize, internal::CommitWord(8));
+      link.writer.TrySend(Word(i));
+    }
+  });
+  run.AddThread("reader", [&link, size] {
+    for (int looks = 0, got = 0; looks < size + 1; ++looks) got += link.reader.PollFor(Word(got));
+  });
+}
+
+// Where the writer goes lie the records of the lap before.
+template <typename Atomics>
+void LapLater(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  constexpr int kBefore = 3;
+  for (int i = 0; i < kBefore; ++i) {
+    link.writer.TrySend(Word(i));
+    link.reader.PollFor(Word(i));
+  }
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size; ++i) link.writer.TrySend(Word(kBefore + i));
+  });
+  run.AddThread("reader", [&link, size] {
+    for (int looks = 0, got = kBefore; looks < size + 1; ++looks) {
+      got += link.reader.PollFor(Word(got));
+    }
+  });
+}
+
 // ---- Waiting
 
 // The ring is full from the start.
@@ -130,28 +165,97 @@ void ReaderParks(Execution& run, int size) {
   SenderAndReceiver<Atomics>(run, size + 1, &run.New<Doorbell>(run));
 }
 
-// A wait for two lines is interrupted; the one for one line that follows must end when one is free.
-// The head is three lines on, one line before a border of the wake-ups: one line is free at that
-// border, two only at the next, where the reader does not come.
+// The ring is full, its border in the middle of a record: the head never comes to it, but past it.
+template <typename Atomics>
+void PastABorder(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsSeven);
+  link.writer.TrySend(Word(0));
+  constexpr int kFull = 4;
+  for (int i = 1; i < kFull; ++i) link.writer.TrySend(Word(i), kTwoLines);
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size; ++i) link.writer.Send(Word(kFull + i));
+  });
+  run.AddThread("reader", [&link, size] { ExpectAll(link, kFull + size); });
+}
+
+// Waits for two lines are interrupted; the one for one line that follows must end when one is free.
+// The head lies such that the one line is free at a border, and two at the border after it.
 template <typename Atomics>
 void WaitForLess(Execution& run, int size) {
   auto& link = run.New<Link<Atomics>>(run, "", kHoldsSeven);
-  constexpr int kTaken = 3;
-  constexpr int kSent = kTaken + 7;
-  for (int i = 0; i < kTaken; ++i) link.writer.TrySend(Word(i));
-  for (int i = 0; i < kTaken; ++i) link.reader.PollFor(Word(i));
-  for (int i = kTaken; i < kSent; ++i) link.writer.TrySend(Word(i));
-  run.AddThread("writer", [&run, &link] {
-    const uint32_t interrupts = link.writers_side.life().interrupts();
-    link.writers_side.Interrupt();
-    run.Check(link.writer.WaitForRoom(kTwoLines, interrupts) == Waited::kInterrupted,
-              "was room for two");
-    link.writer.Send(Word(kSent));
+  constexpr int kBefore = 3;
+  constexpr int kFull = kBefore + 7;
+  for (int i = 0; i < kBefore; ++i) {
+    link.writer.TrySend(Word(i));
+    link.reader.PollFor(Word(i));
+  }
+  for (int i = kBefore; i < kFull; ++i) link.writer.TrySend(Word(i));
+  run.AddThread("writer", [&run, &link, size] {
+    for (int i = 0; i < size; ++i) {
+      const uint32_t interrupts = link.writers_side.life().interrupts();
+      link.writers_side.Interrupt();
+      run.Check(link.writer.WaitForRoom(kTwoLines, interrupts) == Waited::kInterrupted,
+                "was room for two");
+    }
+    link.writer.Send(Word(kFull));
   });
-  run.AddThread("reader", [&link, size] {
-    link.reader.PollFor(Word(kTaken));
-    // Further ones, short of the next border.
-    for (int i = 1; i < size; ++i) link.reader.PollFor(Word(kTaken + i));
+  run.AddThread("reader", [&link] { link.reader.PollFor(Word(kBefore)); });
+}
+
+// Records with one look at the reader's state, behind the last of them.
+template <typename Atomics>
+void SeveralRecords(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size; ++i) link.writer.SendMore(Word(i));
+    link.writer.SendMore(Word(size));
+    if (link.writers_side.run().mutant().looks_after_last_record) link.writer.Flush();
+  });
+  run.AddThread("reader", [&link, size] { ExpectAll(link, size + 1); });
+}
+
+// The same, and they are more than the ring holds.
+template <typename Atomics>
+void MoreThanTheRingHolds(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsOne);
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size + 1; ++i) link.writer.SendMore(Word(i));
+    if (link.writers_side.run().mutant().looks_after_last_record) link.writer.Flush();
+  });
+  run.AddThread("reader", [&link, size] { ExpectAll(link, size + 1); });
+}
+
+// Flushes with nothing to flush must not look like a peer's that wakes the reader to no purpose.
+template <typename Atomics>
+void EmptyFlushes(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size; ++i) {
+      for (int flush = 0; flush <= kHonestVainWakes; ++flush) link.writer.Flush();
+      link.writer.SendMore(Word(i));
+      link.writer.Flush();
+    }
+  });
+  run.AddThread("reader", [&link, size] { ExpectAll(link, size); });
+}
+
+// A wait on the futex is interrupted; then the reader sleeps at the doorbell, then on the futex...
+template <typename Atomics>
+void FutexAndDoorbell(Execution& run, int size) {
+  auto& bell = run.New<Doorbell>(run);
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree, &bell);
+  run.AddThread("writer", [&link, size] {
+    for (int i = 0; i < size + 1; ++i) link.writer.Send(Word(i));
+  });
+  run.AddThread("reader", [&link, &bell, size] {
+    const uint32_t interrupts = link.readers_side.life().interrupts();
+    link.readers_side.Interrupt();
+    link.reader.SleepAt(nullptr);
+    link.reader.WaitForRecord(interrupts);
+    for (int i = 0; i < size + 1; ++i) {
+      link.reader.SleepAt(i % 2 == 0 ? &bell : nullptr);
+      link.reader.Expect(Word(i));
+    }
   });
 }
 
@@ -285,6 +389,64 @@ void PeerDies(Execution& run, int size) {
   });
 }
 
+// One direction ends behind its last record; one look at the reader's state is for all of them.
+template <typename Atomics>
+void OneDirectionEnds(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  run.AddThread("writer", [&run, &link, size] {
+    for (int i = 0; i < size; ++i) link.writer.SendMore(Word(i));
+    if (!run.mutant().ends_behind_last_record) link.writer.CloseWrite();
+    link.writer.SendMore(Word(size));
+    if (run.mutant().ends_behind_last_record) link.writer.CloseWrite();
+  });
+  run.AddThread("reader", [&run, &link, size] {
+    int got = 0;
+    while (link.reader.Expect(Word(got))) ++got;
+    run.Check(got == size + 1, "an end before the last record");
+  });
+}
+
+// The ring is full; the reader takes some records, none of them up to a border, and reads no more.
+template <typename Atomics>
+void ReadsNoMore(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  int full = 0;
+  while (link.writer.TrySend(Word(full))) ++full;
+  run.AddThread("writer", [&link, full] {
+    for (int i = full; link.writer.Send(Word(i)); ++i) {
+    }
+  });
+  run.AddThread("reader", [&link, size] {
+    ExpectAll(link, size);
+    link.reader.CloseRead();
+  });
+}
+
+// A process says farewell, and ends: who sees the end sees that it was its will.
+template <typename Atomics>
+void Farewell(Execution& run, int size) {
+  auto& link = run.New<Link<Atomics>>(run, "", kHoldsThree);
+  auto& end = run.New<ProcessEnd>(run);
+  auto& farewell = run.New<typename Atomics::template Atomic<uint32_t>>(0);
+  run.Name(&farewell, "farewell", Role::kOther);
+  run.AddThread("leaving writer", [&run, &link, &end, &farewell, size] {
+    for (int i = 1; i < size; ++i) link.writer.TrySend(Word(i - 1));
+    const auto say = [&farewell] { farewell.store(1, std::memory_order_release); };
+    if (run.mutant().farewell_before_end) say();
+    end.Happen();
+    if (!run.mutant().farewell_before_end) say();
+  });
+  run.AddThread("watch", [&link, &end] {
+    end.Wait();
+    link.readers_side.End(Stage::kPeerGone);
+  });
+  run.AddThread("reader", [&run, &link, &farewell] {
+    for (int i = 0; link.reader.Expect(Word(i)); ++i) {
+    }
+    run.Check(farewell.load(std::memory_order_acquire) == 1, "an end by will taken for a death");
+  });
+}
+
 // ---- The list
 
 using Build = void (*)(Execution&, int size);
@@ -319,6 +481,11 @@ std::vector<Scenario> Scenarios(int size) {
                                   .changes_state_to_wake = false};
   const Mutant end_after_wake = {.name = "woken before the end is stored",
                                  .ends_before_it_counts = false};
+  const Mutant not_zeroed = {.name = "not zeroed at the reservation",
+                             .zeroes_at_reservation = false};
+  const Mutant zeroed_late = {.name = "zeroed after [publish]", .zeroes_before_publishing = false};
+  const Mutant no_last_look = {.name = "no look behind the last record",
+                               .looks_after_last_record = false};
   const auto by = [](Mutant mutant, size_t thread) {
     mutant.only_thread = thread;
     return mutant;
@@ -333,8 +500,11 @@ std::vector<Scenario> Scenarios(int size) {
            {{.name = "[release] relaxed", .relaxed_stores = Role::kHead},
             {.name = "[release]'s acquire relaxed", .relaxed_loads = Role::kHead}}),
       Make("a commit that shrinks", LOCKET_BODIES(ShrinkingCommit), size, kNobodySleeps,
-           {{.name = "zeroed at the reservation", .zeroes_at_commit = false},
-            {.name = "zeroed after [publish]", .zeroes_before_publishing = false}}),
+           {{.name = "zeroed at the reservation alone", .zeroes_behind_shortened = false},
+            zeroed_late}),
+      Make("a smaller reservation", LOCKET_BODIES(SmallerReservation), size, kNobodySleeps,
+           {not_zeroed, zeroed_late}),
+      Make("a lap later", LOCKET_BODIES(LapLater), size, kNobodySleeps, {not_zeroed, zeroed_late}),
       Make("filled to the limit", LOCKET_BODIES(FilledToTheLimit), size, kSomebodySleeps,
            {{.name = "filled exactly, no line free", .line_stays_free = false}}),
       Make("reader sleeps on the futex", LOCKET_BODIES(ReaderSleeps), size, kSomebodySleeps,
@@ -348,8 +518,27 @@ std::vector<Scenario> Scenarios(int size) {
             no_second_look,
             by(state_unchanged, kReader),
             {.name = "asleep with a head unpublished", .publishes_each_head = false}}),
+      Make("past a border", LOCKET_BODIES(PastABorder), size, kSomebodySleeps,
+           {by(no_sleeper_fence, kWriter),
+            by(no_waker_fence, kReader),
+            {.name = "no look at borders", .looks_at_borders = false},
+            {.name = "no look past a border", .looks_past_borders = false},
+            {.name = "wants the border below", .wants_border_above = false},
+            {.name = "wants the border after the first", .wants_first_border = false}}),
       Make("a wait for less room than before", LOCKET_BODIES(WaitForLess), size, kSomebodySleeps,
            {{.name = "the wanted head stored once parked", .wants_before_parking = false}}),
+      Make("several records", LOCKET_BODIES(SeveralRecords), size, kSomebodySleeps,
+           {by(no_sleeper_fence, kReader), by(no_waker_fence, kWriter), no_last_look}),
+      Make("empty flushes", LOCKET_BODIES(EmptyFlushes), size, kSomebodySleeps,
+           {{.name = "a look without a record", .looks_only_when_due = false}}),
+      Make("more than the ring holds", LOCKET_BODIES(MoreThanTheRingHolds), size, kSomebodySleeps,
+           {no_last_look, {.name = "no look without room", .looks_without_room = false}}),
+      Make("now the futex, now the doorbell", LOCKET_BODIES(FutexAndDoorbell), size,
+           kSomebodySleeps,
+           {by(no_sleeper_fence, kReader),
+            by(no_waker_fence, kWriter),
+            {.name = "parked at the doorbell as on the futex", .tells_where_it_parks = false},
+            {.name = "rung where it slept before", .changes_only_what_it_saw = false}}),
       Make("both rings full", LOCKET_BODIES(BothRingsFull), size, kSomebodySleeps,
            {{.name = "a reader that waits for room", .reads_while_it_waits_for_room = false}}),
       Make("two doorbells", LOCKET_BODIES(TwoDoorbells), size, kSomebodySleeps,
@@ -368,6 +557,16 @@ std::vector<Scenario> Scenarios(int size) {
            {{.name = "the stage's release relaxed", .relaxed_stores = Role::kStage},
             {.name = "the stage's acquire relaxed", .relaxed_loads = Role::kStage},
             {.name = "the ring asked before the stage", .asks_stage_before_ring = false}}),
+      Make("one direction ends", LOCKET_BODIES(OneDirectionEnds), size, kSomebodySleeps,
+           {by(no_waker_fence, kWriter),
+            {.name = "the end before the last record", .ends_behind_last_record = false},
+            {.name = "an end without a look", .looks_after_end = false}}),
+      Make("the reader reads no more", LOCKET_BODIES(ReadsNoMore), size, kSomebodySleeps,
+           {by(no_sleeper_fence, kWriter),
+            by(no_waker_fence, kReader),
+            {.name = "no look once it reads no more", .looks_after_reading = false}}),
+      Make("a farewell", LOCKET_BODIES(Farewell), size, kSomebodySleeps,
+           {{.name = "the farewell after the end", .farewell_before_end = false}}),
   };
 }
 
