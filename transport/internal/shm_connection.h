@@ -28,8 +28,9 @@ namespace locket::transport::internal {
 enum class Side { kConnecting, kAccepting };
 
 // A peer may wake a wait so often without providing what it waits for; then its connection ends. An
-// honest one does so twice at most: when its wake-up crosses the look by which the sleeper found
-// what it provided, and when it has read the head that the wait before wanted.
+// honest one does so a few times at most: when its wake-up crosses the look by which the sleeper
+// found what it provided, when that wake-up is late and meets the sleep after it, and when it has
+// read the head that the wait before wanted. (The model check has seen three.)
 inline constexpr int kMaxVainWakes = 64;
 
 // Who must look at a connection when it ends.

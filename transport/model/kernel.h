@@ -14,14 +14,15 @@
 
 namespace locket::transport::model {
 
-// Sleeps while the words have these values: compared and asleep in one step. True if it was woken.
+// Sleeps while the words have these values: compared and asleep in one step. True if
+// it was woken, or if one of them had changed.
 inline bool FutexWaitTwo(const Atomic<uint32_t>& word, uint32_t expected,
                          const Atomic<uint32_t>& other, uint32_t other_expected) {
   Execution& run = Execution::Current();
   run.Step();
   run.KernelBarrier();
-  return run.KernelLoad(&word) == expected && run.KernelLoad(&other) == other_expected &&
-         run.Sleep(&word, &other);
+  if (run.KernelLoad(&word) != expected || run.KernelLoad(&other) != other_expected) return true;
+  return run.Sleep(&word, &other);
 }
 
 inline void FutexWake(const Atomic<uint32_t>& word, size_t count) {

@@ -24,7 +24,7 @@ using internal::Stage;
 enum class Waited { kReady, kInterrupted, kEnded };
 
 // How often an honest peer wakes a wait without what it waits for (kMaxVainWakes of ShmConnection).
-inline constexpr int kHonestVainWakes = 2;
+inline constexpr int kHonestVainWakes = 3;
 
 // The memory of one direction.
 template <typename Atomics>
