@@ -9,7 +9,10 @@ namespace locket {
 ChannelInterface::~ChannelInterface() = default;
 
 Channel::Channel(std::unique_ptr<internal::ChannelCore> core) : core_(std::move(core)) {}
-Channel::~Channel() = default;
+
+Channel::~Channel() {
+  if (core_->forked()) static_cast<void>(core_.release());  // Leaked, in the child.
+}
 
 Status Channel::UnaryCall(const internal::RpcMethod& method, ClientContext* context,
                           const google::protobuf::MessageLite& request,

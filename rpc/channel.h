@@ -58,7 +58,7 @@ class Channel final : public ChannelInterface, public std::enable_shared_from_th
                    const google::protobuf::MessageLite& request,
                    google::protobuf::MessageLite* response) override;
 
-  const std::unique_ptr<internal::ChannelCore> core_;
+  std::unique_ptr<internal::ChannelCore> core_;
 };
 
 }  // namespace locket

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <new>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -38,6 +39,8 @@ ChannelCore::~ChannelCore() {
   if (connection_ != nullptr) connection_->Drop();
 }
 
+bool ChannelCore::forked() const { return fork_generation_ != ForkGeneration(); }
+
 std::shared_ptr<Channel> ChannelCore::MakeChannel(std::unique_ptr<ChannelCore> core) {
   return std::shared_ptr<Channel>(new Channel(std::move(core)));
 }
@@ -60,7 +63,7 @@ CallOutcome ChannelCore::Run(const RpcMethod& method, ClientContext& context,
                              google::protobuf::MessageLite* response) {
   if (!lame_.ok()) return LameChannel(lame_, target_);
   // Before any lock, which another thread of the parent may have held.
-  if (fork_generation_ != ForkGeneration()) return ForkedChannel(target_, owner_);
+  if (forked()) return ForkedChannel(target_, owner_);
   const Deadline deadline = CallTie::deadline(context);
   if (deadline.passed()) return DeadlineExceeded();
   const Outgoing outgoing(request);
@@ -106,7 +109,11 @@ absl::Status ChannelCore::NeedConnection(const ClientContext& context, Deadline 
     ClientConnection* const old = std::exchange(connection_, nullptr);
     mutex_.Unlock();
     if (old != nullptr) old->Drop();
-    const absl::StatusOr<ClientConnection*> made = Connect(deadline);
+    absl::StatusOr<ClientConnection*> made = absl::ResourceExhaustedError("no memory to connect");
+    try {
+      made = Connect(deadline);
+    } catch (const std::bad_alloc&) {  // The lock is to be held again, and others may connect.
+    }
     mutex_.Lock();
     connecting_ = false;
     ++attempts_;

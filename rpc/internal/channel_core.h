@@ -30,6 +30,10 @@ class ChannelCore {
 
   static std::shared_ptr<Channel> MakeChannel(std::unique_ptr<ChannelCore> core);
 
+  // In a process that was forked since: its locks and its sleepers are those of threads that are
+  // not there, so it can be neither used nor destroyed.
+  bool forked() const;
+
   Status UnaryCall(const RpcMethod& method, ClientContext& context,
                    const google::protobuf::MessageLite& request,
                    google::protobuf::MessageLite* response);

@@ -24,7 +24,7 @@ void ClientCall::Reset(ClientConnection& connection) {
   id = kNoId;
   finish_received = false;
   leads = false;
-  start_sent = false;
+  start_sent.store(false, std::memory_order_relaxed);  // relaxed: in no slot.
 }
 
 void ClientCall::Complete(Operation operation) {

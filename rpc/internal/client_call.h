@@ -112,11 +112,15 @@ class ClientCall final : public CancelTarget, public RoomWaiter {
   ClientCall* previous = nullptr;  // Among those who sleep.
   ClientCall* next = nullptr;
 
+  // Set by the owner, before the START can be seen; read by the reader, who takes no frame for a
+  // call before: its owner may still leave without a word. release, acquire: not for more than
+  // that.
+  std::atomic<bool> start_sent{false};
+
   // ---- The owner's thread alone
 
   bool leads = false;  // It has had the reading role since NewCall().
-  bool start_sent = false;
-  Buffer outgoing;  // A request that is sent in pieces.
+  Buffer outgoing;     // A request that is sent in pieces.
 
  private:
   Progress progress(Operation operation) const { return progress_[static_cast<size_t>(operation)]; }

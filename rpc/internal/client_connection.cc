@@ -96,7 +96,7 @@ void ClientConnection::GiveId(ClientCall& call, uint32_t id) {
 
 // True while frames of this call may come: its slot must stay.
 bool ClientConnection::PeerMayAnswer(const ClientCall& call) const {
-  return call.start_sent && !call.finish_received && !ended_;
+  return call.start_sent.load(std::memory_order_acquire) && !call.finish_received && !ended_;
 }
 
 void ClientConnection::Leave(ClientCall& call) {
@@ -109,6 +109,8 @@ void ClientConnection::Leave(ClientCall& call) {
     const FrameHeader cancel = MakeCancel(call.id);
     mutex_.Unlock();
     sender_.SendOrOwe(cancel);
+    // A reader that sleeps has looked already whether anything is owed.
+    if (sender_.owes()) connection_->Interrupt();
     mutex_.Lock();
   }
   call.owned = false;

@@ -177,9 +177,11 @@ void ClientConnection::File(const Incoming& incoming) {
   if (frame.type == FrameType::kStart || frame.type == FrameType::kCancel) {
     return Violation("a frame that only clients send");
   }
-  // A call that has its FINISH is its owner's alone, who may be parsing the response just now.
+  // A call that has its FINISH is its owner's alone, who may be parsing the response just now; so
+  // is one that was not sent, whose owner leaves when it likes.
   if (frame.call_id >= slots_.size() || slots_[frame.call_id] == nullptr ||
-      slots_[frame.call_id]->finish_received) {
+      slots_[frame.call_id]->finish_received ||
+      !slots_[frame.call_id]->start_sent.load(std::memory_order_acquire)) {
     return Violation(absl::StrCat("a frame for call ", frame.call_id, ", which is not in use"));
   }
   ClientCall& call = *slots_[frame.call_id];

@@ -57,9 +57,9 @@ SendResult ClientConnection::SendStart(ClientCall& call, const RpcMethod& method
         std::memcpy(at, method.path().data(), name_size);
         write(at + name_size);
       });
+      bindings_.Sent(method, use);  // May throw, so first.
+      call.start_sent.store(true, std::memory_order_release);
       turn.Commit(size);
-      bindings_.Sent(method, use);
-      call.start_sent = true;
       return SendResult::kReady;
     }
     GiveUpRole(call);  // Keeps (2). (The channel's lock within the send lock, never the reverse.)
@@ -78,6 +78,7 @@ void ClientConnection::SendWhole(ClientCall& call, const RpcMethod& method, cons
 
 void ClientConnection::SendInPieces(ClientCall& call, const RpcMethod& method,
                                     const Outgoing& request, Deadline deadline) {
+  GiveUpRole(call);  // Keeps (2).
   const size_t size = request.size;
   uint8_t* bytes = call.outgoing.Resize(size);
   if (bytes == nullptr) {

@@ -67,20 +67,24 @@ int ServerConnection::running() {
 }
 
 void ServerConnection::CancelCalls(Deadline deadline) {
-  std::vector<std::pair<ServerCall*, uint32_t>> calls;
+  struct Cancelled {
+    ServerCall* call;
+    uint32_t id;
+    Status status;
+  };
+  std::vector<Cancelled> calls;
   {
     MutexLock lock(mutex_);
     for (uint32_t id = 0; id < table_.size(); ++id) {
       ServerCall* const call = Find(id);
       if (call == nullptr || !call->running) continue;
       call->SetCancelled(CancelledBy::kShutdown);
-      calls.emplace_back(call, id);
+      // Asked for here: without the lock the call may be another one soon.
+      calls.push_back({call, id, call->Verdict(Status::CANCELLED)});
     }
   }
   sender_.Interrupt();  // Responses that wait for room see that they are cancelled.
-  for (const auto& [call, id] : calls) {
-    SendFinish(*call, id, call->Verdict(Status::CANCELLED), false, deadline);
-  }
+  for (const auto& [call, id, status] : calls) SendFinish(*call, id, status, false, deadline);
 }
 
 void ServerConnection::Close(const char* reason) {

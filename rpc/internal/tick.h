@@ -19,12 +19,11 @@ namespace locket::internal {
 //
 // Invariants:
 // (1) armed_ and the timer change together, under the lock.
-// (2) No handler runs unwatched. The standby disarms the timer only while the owner is parked:
-// asleep
-//     for want of records. The owner, when it wakes, says that it is parked no longer and then,
-//     before it runs a handler, looks whether the timer is armed; the standby disarms and then
-//     looks whether the owner is still parked. All of that is seq_cst, so at least one of them sees
-//     what the other did, and arms it:
+// (2) No handler runs unwatched. The standby disarms the timer only while the owner is parked, that
+//     is, asleep for want of records. The owner, when it wakes, says that it is parked no longer
+//     and then, before it runs a handler, looks whether the timer is armed; the standby disarms and
+//     then looks whether the owner is still parked. All of that is seq_cst, so at least one of them
+//     sees what the other did, and arms it:
 //         owner:   parked = false  (seq_cst)   standby:  armed_ = false  (seq_cst)
 //                  armed_ ?        (seq_cst)             parked ?        (seq_cst)
 //     With anything weaker both looks may miss, and a handler that blocks stops the server.

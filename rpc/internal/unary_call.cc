@@ -16,7 +16,8 @@ namespace {
 CallOutcome TakeOutcome(ClientCall& call, google::protobuf::MessageLite* response) {
   CallOutcome outcome = std::move(call.outcome());
   if (!outcome.status.ok()) {
-    if (!call.start_sent && outcome.status.error_code() == StatusCode::UNAVAILABLE) {
+    if (!call.start_sent.load(std::memory_order_relaxed) &&
+        outcome.status.error_code() == StatusCode::UNAVAILABLE) {
       outcome.not_begun = true;
     }
     return outcome;

@@ -1,6 +1,7 @@
 #include "locket/transport/internal/doorbell.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -41,18 +42,22 @@ absl::StatusOr<UniqueFd> CreateDoorbell() {
 }
 
 absl::Status CheckDoorbell(int doorbell) {
-  if (ReadNowWorks()) {
-    // An eventfd gives no less than 8 bytes.
-    uint32_t half;
-    if (ReadNow(doorbell, &half, sizeof(half)) < 0 && errno == EINVAL) return absl::OkStatus();
-    return absl::InternalError("the server's doorbell is no eventfd");
+  // Before anything is read of it: a read of a regular file waits for whoever reads it at the time,
+  // whatever the flags. DONT_SYNC: nor is a file system's daemon asked.
+  struct statx stat;
+  if (statx(doorbell, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stat) != 0) {
+    return ErrnoStatus(errno, "statx of the doorbell");
   }
-  struct stat stat;
-  if (fstat(doorbell, &stat) != 0) return ErrnoStatus(errno, "fstat of the doorbell");
   // Descriptors without an inode of their own have no type.
-  if ((stat.st_mode & S_IFMT) == 0) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrFormat("the server's doorbell is no eventfd, but a file of mode %#o", stat.st_mode));
+  if ((stat.stx_mode & S_IFMT) != 0) {
+    return absl::InternalError(absl::StrFormat(
+        "the server's doorbell is no eventfd, but a file of mode %#o", stat.stx_mode));
+  }
+  if (!ReadNowWorks()) return absl::OkStatus();
+  // An eventfd gives no less than 8 bytes.
+  uint32_t half;
+  if (ReadNow(doorbell, &half, sizeof(half)) < 0 && errno == EINVAL) return absl::OkStatus();
+  return absl::InternalError("the server's doorbell is no eventfd");
 }
 
 void RingDoorbell(int doorbell) {

@@ -43,6 +43,9 @@ bool Woken(long result) { return result >= 0 || errno == EAGAIN; }
 // ---- Without futex_waitv
 
 constexpr long kRepeatNanos = 20'000;
+// How long such a sleep lasts at most. A hostile peer can move sleepers to another futex, where
+// nobody's wake-up finds them (FUTEX_REQUEUE).
+constexpr int64_t kSliceNanos = 20'000'000;
 
 struct Sleeper {
   const std::atomic<uint32_t>* shared;
@@ -101,6 +104,7 @@ bool WakeSleepersOf(const std::atomic<uint32_t>& word) {
 }  // namespace
 
 bool FutexWaitTwo(FutexWord shared, FutexWord local, Deadline deadline) {
+  if (!WaitvWorks()) deadline = Earlier(deadline, Deadline::AfterNanos(kSliceNanos));
   struct timespec time = {};
   if (!deadline.infinite()) {
     time.tv_sec = deadline.nanos() / 1000000000;

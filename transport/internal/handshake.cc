@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "locket/transport/internal/access.h"
+#include "locket/transport/internal/close_aside.h"
 #include "locket/transport/internal/doorbell.h"
 #include "locket/transport/internal/handshake_messages.h"
 #include "locket/transport/internal/kernel_features.h"
@@ -113,6 +115,10 @@ absl::Status BlockTooLarge(size_t size) {
 
 absl::StatusOr<Established> ConnectHandshake(UniqueFd socket, const ConnectOptions& options,
                                              Deadline deadline) {
+  // A server that refuses may have sent more than it says.
+  const absl::Cleanup failed = [&socket] {
+    if (socket.valid()) CloseSocket(std::move(socket));
+  };
   const std::string& block = options.block;
   if (block.size() > kMaxBlockSize) return BlockTooLarge(block.size());
   const int fd = socket.get();

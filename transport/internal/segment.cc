@@ -10,8 +10,10 @@
 #include <new>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "locket/transport/internal/close_aside.h"
 #include "locket/transport/internal/errno_status.h"
 #include "locket/transport/internal/kernel_features.h"
 
@@ -122,6 +124,10 @@ absl::StatusOr<std::unique_ptr<Segment>> Segment::Create(uint64_t ring_size) {
 }
 
 absl::StatusOr<std::unique_ptr<Segment>> Segment::Map(UniqueFd memory, SegmentGeometry geometry) {
+  // What is refused may be no memory at all, but something whose close() waits.
+  const absl::Cleanup refused = [&memory] {
+    if (memory.valid()) CloseAside(std::move(memory));
+  };
   if (!IsRingSize(geometry.ring_size) || geometry.ring_offset != PageSize()) {
     return absl::InternalError(absl::StrCat("the peer's rings of ", geometry.ring_size,
                                             " bytes at offset ", geometry.ring_offset,

@@ -42,7 +42,10 @@ ShmConnection::ShmConnection(Established established, Side side, SpinOptions spi
 absl::StatusOr<std::unique_ptr<ShmConnection>> ShmConnection::Create(Established established,
                                                                      Side side, SpinOptions spin) {
   absl::StatusOr<PeerWatch*> watch = PeerWatch::Get();
-  if (!watch.ok()) return watch.status();
+  if (!watch.ok()) {
+    CloseSocket(std::move(established.socket));
+    return watch.status();
+  }
   std::unique_ptr<ShmConnection> connection(new ShmConnection(std::move(established), side, spin));
   absl::StatusOr<uint64_t> id =
       (*watch)->Add(connection->established_.socket.get(),
@@ -122,6 +125,7 @@ ReadResult ShmConnection::TryReceive(Record* record) {
   }
   switch (reader_.Peek(&record->data, &record->size)) {
     case RingReader::Peeked::kRecord:
+      if (stage == Stage::kPeerGone && !MayFollowTheEnd()) return ReadResult::kEnd;
       return ReadResult::kRecord;
     case RingReader::Peeked::kNone:
       return stage == Stage::kOpen ? ReadResult::kEmpty : ReadResult::kEnd;
@@ -136,6 +140,17 @@ ReadResult ShmConnection::TryReceive(Record* record) {
       "the peer's record header %#x is none of a record of at most %d bytes", reader_.bad_word(),
       MaxRecordSize(established_.segment->geometry().ring_size))));
   return ReadResult::kEnd;
+}
+
+// A dead peer's records end within one lap of the ring. Words that a hostile one has left
+// everywhere would be read lap after lap.
+bool ShmConnection::MayFollowTheEnd() {
+  if (last_head_ == 0) {
+    last_head_ = reader_.head() + established_.segment->geometry().ring_size;
+  }
+  if (reader_.head() < last_head_) return true;
+  Close(absl::InternalError("the peer left more records than its ring holds"));
+  return false;
 }
 
 void ShmConnection::Release() {
@@ -305,9 +320,10 @@ void ShmConnection::End(Stage stage, absl::Status reason) {
     life_.RaiseTo(stage);
     if (end_listener_ != nullptr) end_listener_->OnEnd();
   }
-  Interrupt();
   // A forked child has the parent's descriptors too, and must not end the parent's connection.
+  // Nobody sleeps in it.
   if (getpid() != owner_) return;
+  Interrupt();
   if (stage == Stage::kClosed) {
     SayFarewell();
     // The peer's watch sees the end of file. Not close(): this side's watch has the descriptor too.

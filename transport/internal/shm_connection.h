@@ -96,6 +96,7 @@ class ShmConnection final : public Connection, private PeerWatched {
 
   void OnPeerGone(absl::Status reason) override;
   void End(Stage stage, absl::Status reason);
+  bool MayFollowTheEnd();
   void WakeReader();
   void WakeWriter(uint64_t head);
 
@@ -133,6 +134,8 @@ class ShmConnection final : public Connection, private PeerWatched {
   bool stream_ = false;
   uint64_t sent_before_ = 0;
   // Written by the reader; other threads only ask how the connection ended.
+  // The reader's own: where a dead peer's records end at the latest; 0 before it is asked.
+  uint64_t last_head_ = 0;
   std::atomic<bool> end_read_{false};
   std::atomic<bool> reading_ended_{false};  // By CloseRead().
 };

@@ -65,7 +65,11 @@ absl::StatusOr<size_t> StreamReader::Read(void* data, size_t size, const Deadlin
     copied += piece;
     rest_->data += piece;
     rest_->size -= piece;
-    if (rest_->size == 0) GiveBack();
+    if (rest_->size > 0) continue;
+    GiveBack();
+    // Empty records are not what the caller waits for, however many come.
+    if (copied == 0 && until == nullptr) break;
+    if (copied == 0 && until->passed()) return TooLate(connection_, "data of");
   }
   return copied;
 }
