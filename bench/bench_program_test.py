@@ -46,7 +46,7 @@ def wait_until(condition):
         time.sleep(0.005)
 
 
-class UnaryBenchTest(unittest.TestCase):
+class BenchProgramTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(dir="/tmp", prefix="ubt")
         self.addCleanup(folder.cleanup)

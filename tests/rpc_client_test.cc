@@ -102,15 +102,24 @@ TEST(RpcClientTest, ACallThatIsCancelledBeforehandDoesNotConnect) {
 
 TEST(RpcClientTest, AChannelInAForkedChildFailsAndLeavesTheParentsAlone) {
   EchoServer server;
-  const auto channel = CreateChannel(server.address(), InsecureChannelCredentials());
+  auto channel = CreateChannel(server.address(), InsecureChannelCredentials());
   auto stub = Echo::NewStub(channel);
   ASSERT_TRUE(CallEcho(*stub, "before").status.ok());
+  // One leads, another sleeps beside it, while this thread forks.
+  std::thread blocked[2];
+  for (std::thread& each : blocked) {
+    each = std::thread([&] { EXPECT_TRUE(Call(*stub, MakeRequest(Request::BLOCK)).status.ok()); });
+  }
+  ASSERT_TRUE(server.service().blocked.WaitFor(2));
   const pid_t child = fork();
   if (child == 0) {
     ClientContext context;
     Response response;
     const Status status = stub->Call(&context, Request(), &response);
     const bool named = status.error_message().find(server.address()) != std::string::npos;
+    // What another thread of the parent had locked at the fork stays locked here.
+    stub = nullptr;
+    channel = nullptr;
     _exit(named ? status.error_code() : 255);
   }
   ASSERT_GT(child, 0);
@@ -119,6 +128,8 @@ TEST(RpcClientTest, AChannelInAForkedChildFailsAndLeavesTheParentsAlone) {
   ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), FAILED_PRECONDITION);
   EXPECT_TRUE(CallEcho(*stub, "after").status.ok());
+  server.service().gate.Add();
+  for (std::thread& each : blocked) each.join();
 }
 
 }  // namespace

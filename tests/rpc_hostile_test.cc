@@ -1,5 +1,6 @@
 // A peer that keeps to the transport's format and breaks the RPC protocol: its connection ends,
 // with a reason, and nothing else is disturbed.
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -358,6 +359,31 @@ TEST_F(HostileServerTest, AnAnswerTooManyEndsTheConnectionAtTheNextCall) {
   // It looks like the answer of the next call 0; the third is for an id that is not in use.
   CallWith({});
   EXPECT_EQ(CallWith({}).status.error_code(), INTERNAL);
+}
+
+// Would reveal a reader that fills a call whose owner, never having sent it, may leave meanwhile.
+TEST_F(HostileServerTest, AFrameForACallThatWaitsToBeSentIsAViolation) {
+  Request large;
+  large.set_payload(std::string(3 << 20, 'x'));
+  std::atomic<int> begun{0};
+  const auto call = [&] {
+    ClientContext context;
+    context.set_deadline(InTime());
+    Response response;
+    ++begun;
+    const internal::CallOutcome outcome =
+        client_->Call(internal::RpcMethod("/hostile/Call"), context, large, &response);
+    EXPECT_EQ(outcome.status.error_code(), INTERNAL) << outcome.status.error_message();
+  };
+  // The first fills the ring, which nobody reads: the second gets an id, and waits for room.
+  std::thread first(call);
+  Record record;
+  while (raw_->TryReceive(&record) == ReadResult::kEmpty) std::this_thread::yield();
+  std::thread second(call);
+  while (begun < 2) std::this_thread::yield();
+  Send(*raw_, Bytes(internal::MakeMessage(1, 10'000), std::string(10'000, 'x')));
+  first.join();
+  second.join();
 }
 
 // A caller without an id waits for one, and meanwhile reads the answer that frees it.

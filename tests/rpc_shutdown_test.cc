@@ -1,5 +1,4 @@
 // How a server ends, and what its clients see of it.
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -214,10 +213,10 @@ TEST(RpcShutdownTest, ALateCallOfAClientThatDoesNotReadHoldsNothingUp) {
       if (CallNothing(*full, id)) ++id;
     }
 
-    std::atomic<bool> over{false};
+    Counter over;
     std::thread shutdown([&] {
       (*core)->Shutdown(transport::Deadline::After(milliseconds(20)));
-      over = true;
+      over.Add();
     });
     transport::Record record;
     for (const auto& client : idle) {  // GOAWAY
@@ -228,9 +227,7 @@ TEST(RpcShutdownTest, ALateCallOfAClientThatDoesNotReadHoldsNothingUp) {
     while (transport::MonotonicNanos() < go) {
     }
     CallNothing(*full, 63);
-    const auto until = InTime();
-    while (!over && steady_clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
-    EXPECT_TRUE(over) << round;
+    EXPECT_TRUE(over.WaitFor(1)) << round;
     full->Close(absl::UnavailableError("the test is over"));
     shutdown.join();
     if (HasFailure()) break;

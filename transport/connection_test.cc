@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "locket/transport/connection_testing.h"
 #include "locket/transport/endpoint.h"
 #include "locket/transport/internal/kernel_features.h"
 #include "locket/transport/mutex.h"
@@ -22,8 +23,6 @@
 
 namespace locket::transport {
 namespace {
-
-constexpr auto kSoon = std::chrono::seconds(10);
 
 enum class Made { kAsPair, kBySocket, kOnLinux6_1, kOnLinux5_1 };
 
@@ -76,47 +75,6 @@ Ends Make(Made made, const ListenOptions& listen = {}, const ConnectOptions& con
   ends.connecting = std::move(pair->connecting);
   ends.accepting = std::move(pair->accepting);
   return ends;
-}
-
-// False at the connection's end; a wait that ends by its deadline fails the test.
-bool Send(Connection& connection, std::string_view bytes) {
-  for (;;) {
-    const uint32_t interrupts = connection.interrupts();
-    if (uint8_t* room = connection.TryReserve(bytes.size())) {
-      memcpy(room, bytes.data(), bytes.size());
-      connection.Commit(bytes.size());
-      return true;
-    }
-    const WaitResult waited =
-        connection.WaitWritable(bytes.size(), Deadline::After(kSoon), interrupts);
-    EXPECT_NE(waited, WaitResult::kDeadline);
-    if (waited != WaitResult::kReady) return false;
-  }
-}
-
-std::string Take(Connection& connection, const Record& record) {
-  std::string bytes(reinterpret_cast<const char*>(record.data), record.size);
-  connection.Release();
-  return bytes;
-}
-
-// The next record of an end that is in no WaitSet, or why there is none.
-std::string Receive(Connection& connection) {
-  for (;;) {
-    const uint32_t interrupts = connection.interrupts();
-    Record record;
-    switch (connection.TryReceive(&record)) {
-      case ReadResult::kRecord:
-        return Take(connection, record);
-      case ReadResult::kEnd:
-        return "<end>";
-      case ReadResult::kEmpty:
-        break;
-    }
-    if (connection.WaitReadable(Deadline::After(kSoon), interrupts) == WaitResult::kDeadline) {
-      return "<late>";
-    }
-  }
 }
 
 // The accepting end's reads, through a WaitSet of its own.

@@ -1,59 +1,18 @@
 // One direction of a connection that ends alone, and how an end by will is told from a death.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "locket/transport/connection.h"
+#include "locket/transport/connection_testing.h"
 #include "locket/transport/endpoint.h"
 #include "locket/transport/wait_set.h"
 
 namespace locket::transport {
 namespace {
-
-constexpr auto kSoon = std::chrono::seconds(10);
-
-// False once nothing can be written any more; a wait that ends by its deadline fails the test.
-bool Send(Connection& connection, std::string_view bytes) {
-  for (;;) {
-    const uint32_t interrupts = connection.interrupts();
-    if (uint8_t* room = connection.TryReserve(bytes.size())) {
-      memcpy(room, bytes.data(), bytes.size());
-      connection.Commit(bytes.size());
-      return true;
-    }
-    const WaitResult waited =
-        connection.WaitWritable(bytes.size(), Deadline::After(kSoon), interrupts);
-    EXPECT_NE(waited, WaitResult::kDeadline);
-    if (waited != WaitResult::kReady) return false;
-  }
-}
-
-// The next record, or why there is none.
-std::string Receive(Connection& connection) {
-  for (;;) {
-    const uint32_t interrupts = connection.interrupts();
-    Record record;
-    switch (connection.TryReceive(&record)) {
-      case ReadResult::kRecord: {
-        std::string bytes(reinterpret_cast<const char*>(record.data), record.size);
-        connection.Release();
-        return bytes;
-      }
-      case ReadResult::kEnd:
-        return "<end>";
-      case ReadResult::kEmpty:
-        break;
-    }
-    if (connection.WaitReadable(Deadline::After(kSoon), interrupts) == WaitResult::kDeadline) {
-      return "<late>";
-    }
-  }
-}
 
 // Each test from either end.
 class HalfCloseTest : public testing::TestWithParam<bool> {

@@ -13,7 +13,7 @@ ClientCall& ClientCallPool::Take() {
     return *call;
   }
   calls_.push_back(std::make_unique<ClientCall>());
-  free_.reserve(calls_.size());  // Give() never allocates.
+  free_.reserve(calls_.capacity());  // Give() never allocates.
   calls_.back()->Use();
   return *calls_.back();
 }

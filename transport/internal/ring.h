@@ -15,10 +15,10 @@
 //       before Commit() publishes the record in front of it: by TryReserve(), where the record will
 //       end if it is not shortened, and by Commit() again, if it was. SUBTLE: zeroing at
 //       TryReserve() alone would leave old payload where a shortened record ends, which a remote
-//       user may have chosen to look like a record. Zeroing at Commit() alone costs a second
-//       transfer of the line: the payload's store takes it from the reader who polls it, the reader
-//       takes it back while the zeroed line, a lap old, is on its way, and the commit word waits
-//       for both.
+//       user may have chosen to look like a record. Zeroing at Commit() alone would be enough. That
+//       the line, a lap old, is fetched before the payload goes into the line which the reader
+//       polls is meant to save a transfer of the latter; it was measured along with other changes
+//       only.
 //   (2) T - H <= R - 64: one line stays free, so that the word which (1) zeroes is never the header
 //       of a record that the reader has not released (with T - H = R it would be the oldest one's).
 //   (3) Between H and T lie whole records, each with a non-zero commit word.

@@ -169,6 +169,27 @@ TEST(ShmConnectionTest, WithoutANewRecordNeitherAFlushNorAFullRingWakesTheReader
   EXPECT_EQ(ring.reader_state.load(), kParkedAtDoorbell);
 }
 
+// Would reveal a reader that goes round and round in a ring which its dead peer has filled with
+// words.
+TEST(ShmConnectionTest, TheRecordsOfADeadPeerEndWithinALap) {
+  BareEnd accepting(Side::kAccepting);
+  for (size_t at = 0; at < 4096; at += 64) {
+    memcpy(accepting.segment->ring(kToAccepting) + at, &kEmptyRecord, sizeof(kEmptyRecord));
+  }
+  accepting.peers_socket.Reset();
+  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+  while (!accepting.connection->closed() && !deadline.passed()) std::this_thread::yield();
+  ASSERT_TRUE(accepting.connection->closed());
+  Record record;
+  int records = 0;
+  while (records < 1000 && accepting.connection->TryReceive(&record) == ReadResult::kRecord) {
+    accepting.connection->Release();
+    ++records;
+  }
+  EXPECT_EQ(records, 64);
+  EXPECT_EQ(accepting.connection->TryReceive(&record), ReadResult::kEnd);
+}
+
 TEST(ShmConnectionTest, TheAcceptingReaderSaysWhereItSleeps) {
   BareEnd accepting(Side::kAccepting);
   ASSERT_TRUE(accepting.connection->ParkReader());
